@@ -1,11 +1,12 @@
-//! Accumulates: elements of a window are combined with elements of the origin, one after the other and atomically.
+//! Accumulates: combine elements of a window with elements of the origin, atomically per element.
 //!
-//! One mechanism serves all: the memory of every rank is divided into blocks, blocks share [stripes](crate::Control::stripe),
-//! and whoever changes an element holds the stripe of the block in which the element begins. So any mixture of operations
-//! on elements of any size is atomic, in memory that is mapped here as in memory that is not, and long runs are computed
-//! by the same loops as reductions. Reading alone needs no stripe where the processor reads an element at once, and writes it
-//! at once: a pair or a complex number of eight bytes is written in halves. What derived types need besides is in
-//! `scattered.rs`.
+//! One mechanism serves all of them. The memory of every rank is divided into blocks, blocks share
+//! [stripes](crate::Control::stripe), and a rank that changes an element holds the stripe of the
+//! block in which the element begins. So any mixture of operations on elements of any size is
+//! atomic, whether or not the memory is mapped here, and long runs use the same loops as
+//! reductions. Reading alone needs no stripe for elements that the processor reads and writes with
+//! one instruction; a pair or a complex number of eight bytes is written in halves. `scattered.rs`
+//! handles derived types.
 
 use crate::control::STRIPES;
 use crate::request::{PART_UNIT, SHORTEST, What};
@@ -20,25 +21,26 @@ use oxmpi_transport::NodeMemory;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, LazyLock};
 
-/// What is done to each element.
+/// What an accumulate does to each element.
 #[derive(Clone, Copy)]
 pub struct Combine {
     pub op: Op,
     pub kernel: Kernel,
-    /// How far apart elements are.
+    /// Bytes from one element to the next.
     pub extent: usize,
     /// The handles of the operation and of the elements' type.
     pub handles: [u32; 2],
 }
 
-/// A quick answer for predefined types without gaps: `None` for all else, and where the two do not go together.
+/// The combination of an operation and a predefined type without gaps; `None` for all other types,
+/// and for operations that the type does not have.
 #[inline]
 pub fn predefined_combine(op: usize, datatype: usize) -> Option<Combine> {
     let found = oxmpi_ops::dense(op, datatype)?;
     Some(Combine { op: found.op, kernel: found.kernel, extent: found.size, handles: [op as u32, datatype as u32] })
 }
 
-/// The predefined type that the elements of all types are of.
+/// The one predefined type that all types consist of.
 pub fn only_element(types: &[&Arc<Datatype>]) -> Result<&'static Named> {
     let Some(element) = types[0].only() else {
         bail!(MPI_ERR_TYPE, "{:?} is not made of one predefined datatype, as an accumulate needs", types[0]);
@@ -61,8 +63,9 @@ impl Window {
         self.control.stripe(rank, (offset >> self.block_shift) % STRIPES)
     }
 
-    /// Takes a stripe of a rank's memory. Who waits for one of its own is soon there for others again, and they shall know:
-    /// if they did it all themselves meanwhile, it would have to wait for them in turn.
+    /// Takes a stripe of a rank's memory. A rank that waits for a stripe of its own memory will
+    /// soon serve requests again and says so: if the others worked alone in the meantime, it would
+    /// have to wait for them in turn.
     #[inline]
     fn take(&self, rank: usize, stripe: &Stripe) {
         if stripe.try_take() {
@@ -72,8 +75,8 @@ impl Window {
         if rank == self.rank && self.is_remote { self.control.while_polling(rank, wait) } else { wait() }
     }
 
-    /// Combines a run of elements in memory that is mapped here. `source` is null for `MPI_NO_OP`; `old`, unless it is
-    /// null, gets what was there before.
+    /// Combines a run of elements in memory that is mapped here. `source` is null for `MPI_NO_OP`;
+    /// `old`, unless it is null, gets the previous elements.
     ///
     /// # Safety
     /// `at` is memory of a rank's window, and all three have `count` elements; `source` and `old` do not overlap it.
@@ -89,7 +92,8 @@ impl Window {
     ) {
         let extent = with.extent;
         let offset = at.addr().wrapping_sub(self.targets[rank].base.addr());
-        // SAFETY: as the caller says. Whoever else changes these elements takes the same stripes.
+        // SAFETY: this function's condition; every rank that changes these elements takes the same
+        // stripes.
         unsafe {
             if with.op == Op::NoOp && is_one_word(with.handles[1]) && read_at_once(at, old, extent, count) {
                 return;
@@ -110,8 +114,8 @@ impl Window {
         }
     }
 
-    /// The same for elements in several blocks, many of which are taken at a time: a stripe costs little, but waits for all
-    /// stores before it.
+    /// As [`Window::combine`], for elements in several blocks. Takes many stripes at a time: a
+    /// stripe costs little, but waits for all earlier stores.
     ///
     /// # Safety
     /// As for [`Window::combine`].
@@ -135,10 +139,11 @@ impl Window {
             let stripes = self.stripes_of(offset, part * extent, extent);
             self.take_stripes(rank, stripes);
             while part > 0 {
-                // What is kept and then changed is still near the second time.
+                // Elements that are fetched and then changed stay in the cache for the second
+                // access.
                 let now = if old.is_null() { part } else { part.min(at_once) };
                 let bytes = now * extent;
-                // SAFETY: as the caller says.
+                // SAFETY: this function's condition.
                 unsafe {
                     if !old.is_null() {
                         old.copy_from_nonoverlapping(at, bytes);
@@ -156,7 +161,7 @@ impl Window {
         }
     }
 
-    /// Compares one element with another, and puts a third there when they are alike; whether it did.
+    /// Compares an element with another one and replaces it if they are equal; whether it did.
     ///
     /// # Safety
     /// `at` is memory of a rank's window that is mapped here, and all four have room for the element.
@@ -172,7 +177,7 @@ impl Window {
     ) -> bool {
         let stripe = self.stripe(rank, at.addr().wrapping_sub(self.targets[rank].base.addr()));
         self.take(rank, stripe);
-        // SAFETY: as the caller says.
+        // SAFETY: this function's condition.
         let alike = unsafe {
             copy_elements(at, old, bytes, 1);
             same(old, compare, bytes)
@@ -185,7 +190,7 @@ impl Window {
         alike
     }
 
-    /// The same in memory that is not mapped here.
+    /// As [`Window::compare_and_swap`], in memory that is not mapped here.
     ///
     /// # Safety
     /// The last three have room for the element.
@@ -198,7 +203,7 @@ impl Window {
         compare: *const u8,
         old: *mut u8,
     ) -> Result<bool> {
-        // SAFETY: as the caller says.
+        // SAFETY: this function's condition.
         unsafe {
             if self.ask(node, at, What::CompareAndSwap, bytes, [(new, bytes), (compare, bytes)], old) {
                 return Ok(same(old, compare, bytes));
@@ -237,7 +242,8 @@ impl Window {
         let what = What::Combine { op, datatype, fetch: !old.is_null() };
         let bytes = count * with.extent;
         let given = if with.op == Op::NoOp { 0 } else { bytes };
-        // SAFETY: as the caller says.
+        // SAFETY: `source` and `old`, unless they are null, have `count` elements: this function's
+        // condition.
         if unsafe { self.ask(node, at, what, bytes, [(source, given), (std::ptr::null(), 0)], old) } {
             return Ok(());
         }
@@ -253,7 +259,7 @@ impl Window {
         self.share(node, at, what, bytes, [source.expose_provenance(), old.expose_provenance()], own)
     }
 
-    /// The same without the target's help.
+    /// As [`Window::combine_remote`], without the help of the target.
     ///
     /// # Safety
     /// As for [`Window::combine_remote`].
@@ -283,7 +289,8 @@ impl Window {
             let bytes = part * with.extent;
             let stripes = self.stripes_of(at.offset, bytes, with.extent);
             self.take_stripes(at.rank, stripes);
-            // SAFETY: as the caller says; the stage has room for a part.
+            // SAFETY: `source` and `old`, unless they are null, have `part` more elements; the
+            // stage has room for a part.
             let result = unsafe { combine_part(node, with, at, source, old, stage, part) };
             self.give_stripes_back(at.rank, stripes);
             result?;
@@ -297,7 +304,7 @@ impl Window {
         Ok(())
     }
 
-    /// The stripes, a bit for each, of elements in a run.
+    /// The stripes of the elements in a run, one bit each.
     #[inline]
     pub(crate) fn stripes_of(&self, offset: usize, bytes: usize, extent: usize) -> u64 {
         let first = offset >> self.block_shift;
@@ -308,7 +315,7 @@ impl Window {
         (first..=last).fold(0, |mask, block| mask | 1 << (block % STRIPES))
     }
 
-    /// In the order of their numbers, as everybody takes them who takes several.
+    /// Takes stripes in the order of their numbers, as every rank does that takes several.
     #[inline]
     pub(crate) fn take_stripes(&self, rank: usize, stripes: u64) {
         bits(stripes).for_each(|stripe| self.take(rank, self.control.stripe(rank, stripe)));
@@ -320,7 +327,7 @@ impl Window {
     }
 }
 
-/// The numbers of the bits that are set, from the lowest on.
+/// The positions of the bits that are set, from the lowest.
 fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lowest = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
@@ -354,7 +361,7 @@ unsafe fn combine_part(
     }
 }
 
-/// Whether a type is one that `MPI_Compare_and_swap` knows.
+/// Whether `MPI_Compare_and_swap` supports a type.
 pub fn check_comparable(element: &Named) -> Result<()> {
     use Group::*;
     if matches!(element.group, CInteger | FortranInteger | Logical | MultiLanguage | Byte) {
@@ -363,15 +370,16 @@ pub fn check_comparable(element: &Named) -> Result<()> {
     bail!(MPI_ERR_TYPE, "{} cannot be compared and swapped; integers, logicals and MPI_BYTE can", element.name)
 }
 
-/// What is moved at a time: as much as makes the system calls cheap, and not so much that others wait long.
+/// Bytes moved at a time: enough that system calls are cheap, and few enough that others do not
+/// wait long.
 pub(crate) const STAGE_BYTES: usize = 64 << 10;
 
-/// What stays in the nearest cache.
+/// Bytes that stay in the first-level cache.
 const NEAR: usize = 8 << 10;
 
 // ---- single elements ----
 
-/// Whether elements of a predefined type are numbers that the processor reads and writes at once.
+/// Whether the processor reads and writes elements of a predefined type with one instruction.
 #[inline]
 fn is_one_word(datatype: u32) -> bool {
     static WORDS: LazyLock<[bool; 256]> = LazyLock::new(|| {
@@ -384,7 +392,7 @@ fn is_one_word(datatype: u32) -> bool {
     WORDS.get((datatype as usize).wrapping_sub(NULL)).is_some_and(|&word| word)
 }
 
-/// Reads elements each of which the processor reads at once; false where it may not.
+/// Reads elements with one load each; false for elements that need more than one.
 ///
 /// # Safety
 /// Both have `count` elements of `bytes` bytes.
@@ -395,7 +403,8 @@ unsafe fn read_at_once(from: *const u8, to: *mut u8, bytes: usize, count: usize)
             match bytes {
                 $($bytes if from.cast::<$type>().is_aligned() => {
                     for index in 0..count {
-                        // SAFETY: as the caller says; volatile, so that it is one load.
+                        // SAFETY: this function's condition; volatile, so that each element is one
+                        // load.
                         unsafe {
                             let value = from.cast::<$type>().add(index).read_volatile();
                             to.cast::<$type>().add(index).write_unaligned(value);
@@ -414,7 +423,8 @@ unsafe fn read_at_once(from: *const u8, to: *mut u8, bytes: usize, count: usize)
 /// Both have `count` elements of `bytes` bytes, and do not overlap.
 #[inline]
 unsafe fn copy_elements(from: *const u8, to: *mut u8, bytes: usize, count: usize) {
-    // SAFETY: as the caller says. One element is one move, so that who reads without a stripe sees all or nothing of it.
+    // SAFETY: this function's condition. One element is one move, so that a reader without a stripe
+    // sees all or nothing of it.
     unsafe {
         match (bytes, count) {
             (8, 1) => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
@@ -426,10 +436,10 @@ unsafe fn copy_elements(from: *const u8, to: *mut u8, bytes: usize, count: usize
 }
 
 /// # Safety
-/// Both have so many bytes.
+/// Both have `bytes` bytes.
 #[inline]
 unsafe fn same(a: *const u8, b: *const u8, bytes: usize) -> bool {
-    // SAFETY: as the caller says.
+    // SAFETY: this function's condition.
     unsafe {
         match bytes {
             8 => a.cast::<u64>().read_unaligned() == b.cast::<u64>().read_unaligned(),

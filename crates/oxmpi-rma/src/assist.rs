@@ -1,7 +1,9 @@
-//! Assist requests: a rank that is in the library carries out small operations of others on its own memory, which takes less time
-//! than the system calls by which they would reach it. It looks for them while it waits, and in passing whenever it accesses
-//! the window itself. Nobody depends on that: what is not taken up at once is taken back, and the origin does it itself.
-//! Only for memory that is not mapped everywhere. `request.rs` has what is asked, `cooperative.rs` what both sides do together.
+//! Assist requests: a rank that is in the library performs small operations of others on its own
+//! memory, which takes less time than their system calls would. It polls for requests while it
+//! waits, and whenever it accesses the window itself. No rank depends on that: the origin takes
+//! back a request that is not accepted at once and does the work itself. Only for memory that is
+//! not mapped by all ranks. `request.rs` has the format of requests, `cooperative.rs` the work that
+//! both sides share.
 
 use crate::accumulate::predefined_combine;
 use crate::request::{AssistRequest, MOST_BYTES, Order, What, pause};
@@ -13,35 +15,37 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, compiler_fence};
 use std::time::Instant;
 
-/// How it went with a target lately, so that one which never looks is not asked again and again, and one which always does
-/// is asked without a look at what it is doing: that would take a cache line away from it which it writes in every call.
+/// The recent answers of a target. A target that never polls is not asked again and again; one that
+/// always does is asked without reading its state, which would take away a cache line that it
+/// writes in every call.
 #[derive(Default)]
 pub struct ResponseHistory {
-    /// It answered the last time.
+    /// It answered the last request.
     is_responsive: AtomicU32,
-    /// Looks for an answer that are worth while beyond the usual.
+    /// Polls for an answer beyond the usual number that have paid off.
     extra_polls: AtomicU32,
     failures: AtomicU32,
     skip: AtomicU32,
-    /// Its [number](crate::Control::poll_count) when that was last asked for.
+    /// The target's [poll count](crate::Control::poll_count) when it was last read.
     polls: AtomicU32,
 }
 
-/// How often the origin looks for the answer before it takes the question back: for about as long as system calls take, and
-/// somewhat longer where a target has much to do, and does it.
+/// Polls for an answer before the origin takes the request back: about as long as system calls
+/// take, and longer for a target that has many requests and answers them.
 const POLLS: u32 = 20;
 const MORE_POLLS: u32 = 80;
 
-/// The same for a target that is seen to look for assist requests: who does without it locks it out meanwhile, so that the next
-/// one waits in vain, too, and soon everybody does without.
+/// The same for a target that is seen polling. An origin that does the work alone locks the target
+/// out, so that the next request is in vain, too, and soon all origins would work alone.
 const MAX_POLLS: u32 = 20_000;
 
-/// Accesses to the window that a rank makes before it looks again, when nothing was asked of it.
+/// Accesses to the window that a rank makes between polls while it gets no requests.
 const PASSING: u32 = 1;
 
 impl ResponseHistory {
-    /// Whether to ask now. Also where ranks outnumber CPUs: a target that does not run is soon no longer asked, and one
-    /// that does saves the others from holding up everybody with a stripe in their hands.
+    /// Whether to send a request now. Also when ranks outnumber CPUs: a target that does not run is
+    /// soon no longer asked, and one that does saves the others from delaying all ranks while
+    /// holding a stripe lock.
     #[inline]
     fn is_inviting(&self, node: &NodeMemory, process: Peer, polls: impl FnOnce() -> u32) -> bool {
         if self.is_responsive.load(Relaxed) != 0 {
@@ -57,7 +61,7 @@ impl ResponseHistory {
         skip == 0
     }
 
-    /// Whether it looks for assist requests, or has done so since this was last asked.
+    /// Whether the target polls now, or has polled since the last question.
     fn has_polled(&self, polls: u32) -> bool {
         let before = self.polls.load(Relaxed);
         self.polls.store(polls, Relaxed);
@@ -74,7 +78,8 @@ impl ResponseHistory {
 
     #[cold]
     fn ignored(&self) {
-        // Not for ever: a question costs less than what it is to save, and who is in the library soon looks again.
+        // Not for ever: a request costs less than it may save, and a rank in the library soon polls
+        // again.
         let failures = (self.failures.load(Relaxed) + 1).min(4);
         self.failures.store(failures, Relaxed);
         self.skip.store(1 << failures, Relaxed);
@@ -84,11 +89,11 @@ impl ResponseHistory {
 }
 
 impl Window {
-    /// Asks the target to do something with a run of its memory; true when it was done. `given` goes along, and `back`, where
-    /// it is not null, gets what comes back.
+    /// Asks the target to perform an operation on a run of its memory; true when it was done.
+    /// `given` is sent along, and `back`, unless it is null, gets the reply.
     ///
     /// # Safety
-    /// All that is given and `back` are memory; `back` has room for the run.
+    /// Both runs of `given` can be read; `back`, unless it is null, has room for the run.
     #[inline]
     pub(crate) unsafe fn ask(
         &self,
@@ -105,20 +110,23 @@ impl Window {
         }
         let Some(request) = self.control.requests(at.rank).get(self.rank) else { return false };
         let bytes = request.bytes(room);
-        // SAFETY: nobody else looks at it before it is asked; the caller vouches for what is given.
+        // SAFETY: no other rank reads the request before it is posted; the runs of `given` can be
+        // read.
         unsafe {
             let mut to = bytes;
             for (from, count) in given {
                 to.copy_from_nonoverlapping(from, count);
                 to = to.add(count);
             }
-            // The line that the target looks at comes last, and all of it at once: the target soon takes it away.
+            // The cache line that the target polls is written last and at once: the target soon
+            // takes it away.
             compiler_fence(std::sync::atomic::Ordering::Release);
             *request.order.get() = Order { what, length: length as u64, offset: at.offset as u64 };
         }
         request.work.ask();
         if !matches!(what, What::Put | What::Get) {
-            // A look now would take the line away from the target, which writes it again when it is done.
+            // A poll now would take the line away from the target, which writes it again when it is
+            // done.
             (0..self.answering_pauses).for_each(|_| std::hint::spin_loop());
         }
         let mut poll_limit = POLLS + history.extra_polls.load(Relaxed);
@@ -126,15 +134,16 @@ impl Window {
         while !request.work.is_done() {
             if polls >= poll_limit {
                 if polls < MAX_POLLS && history.has_polled(self.control.poll_count(at.rank)) {
-                    // It has much to do, and will come to this.
+                    // The target has many requests, and will get to this one.
                     poll_limit = polls + POLLS;
                 } else if request.work.withdraw() {
                     history.ignored();
                     return false;
                 }
-                // Else the target is at it, and its program cannot keep it from ending.
+                // Otherwise the target is working on it, and its program cannot interrupt that.
             } else if polls % 2 == 1 {
-                // The target may be asking us. Not too often, or the answer's line is taken away while it is written.
+                // The target may have requests for us. Not too often, or the line of the answer is
+                // taken away while it is written.
                 self.serve(None);
             }
             pause(polls);
@@ -142,14 +151,16 @@ impl Window {
             polls += 1;
         }
         if !back.is_null() {
-            // SAFETY: done, so that the bytes are ours again; the caller vouches for the room.
+            // SAFETY: the request is done, so the bytes are ours again; `back` has room for the
+            // run.
             unsafe { back.copy_from_nonoverlapping(bytes, length) };
         }
         history.answered(polls);
         true
     }
 
-    /// Does what other ranks ask for; true when one did. Parts of long operations only with the means to reach others.
+    /// Serves requests of other ranks; true if there was one. Parts of long operations need `node`,
+    /// to access the memory of others.
     #[inline]
     pub fn serve(&self, node: Option<&NodeMemory>) -> bool {
         if !self.is_remote {
@@ -160,7 +171,8 @@ impl Window {
 
     fn serve_all(&self, node: Option<&NodeMemory>) -> bool {
         let requests = self.control.requests(self.rank);
-        // Looked at as if they were to be written, so that a line comes once; all at once, so that they come together.
+        // Prefetched for writing, so that a line comes once; all at once, so that they come
+        // together.
         requests.iter().for_each(|request| prefetch::line_for_writing(&request.work));
         let mut served = false;
         for (origin, request) in requests.iter().enumerate() {
@@ -173,7 +185,7 @@ impl Window {
         served
     }
 
-    /// What a rank does in passing that accesses the window.
+    /// Serves requests during an access to the window.
     #[inline]
     pub fn poll_requests(&self) {
         if self.is_remote {
@@ -196,21 +208,22 @@ impl Window {
         if !request.work.take(Wanted::All) {
             return false;
         }
-        // SAFETY: taken, so that nobody else looks at it.
+        // SAFETY: the request is taken, so no other rank accesses it.
         let Order { what, length, offset } = unsafe { *request.order.get() };
         let length = length as usize;
         let room = what.room(length);
         if room <= MOST_BYTES
             && let Some(at) = self.own_memory(offset, length)
         {
-            // SAFETY: memory of this rank's window, which the origin may access in its epoch; the assist request's bytes are ours.
+            // SAFETY: memory of this rank's window, which the origin may access in its epoch; the
+            // bytes of the request are ours.
             unsafe { self.carry_out(what, at, request.bytes(room), length) };
         }
         request.work.finish();
         true
     }
 
-    /// Where bytes of this rank's window are, if they are part of it.
+    /// The address of bytes in this rank's window, if they are part of it.
     pub(crate) fn own_memory(&self, offset: u64, length: usize) -> Option<*mut u8> {
         let target = &self.targets[self.rank];
         let inside = match self.flavor {
@@ -223,7 +236,7 @@ impl Window {
     /// # Safety
     /// `at` is memory of this rank's window and has `length` bytes, `bytes` has the [room](What::room) for them.
     unsafe fn carry_out(&self, what: What, at: *mut u8, bytes: *mut u8, length: usize) {
-        // SAFETY: as the caller says.
+        // SAFETY: this function's condition.
         unsafe {
             match what {
                 What::Put => copy_few(bytes, at, length),
@@ -249,7 +262,8 @@ impl Window {
     }
 }
 
-/// How long an accumulate takes a target that is asked for it, in pauses of this processor, which differ much.
+/// How long a target takes for an accumulate, in pauses of this processor, whose length differs
+/// much.
 pub(crate) fn answering_pauses() -> u32 {
     const TIME: f64 = 230e-9;
     const PAUSES: u32 = 32;
@@ -263,10 +277,10 @@ pub(crate) fn answering_pauses() -> u32 {
 }
 
 /// # Safety
-/// Both are memory of that length and do not overlap.
+/// Both have `length` bytes and do not overlap.
 #[inline]
 unsafe fn copy_few(from: *const u8, to: *mut u8, length: usize) {
-    // SAFETY: as the caller says. A word is one move, so that nobody sees half of it.
+    // SAFETY: this function's condition. A word is one move, so that nobody sees half of it.
     unsafe {
         match length {
             8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),

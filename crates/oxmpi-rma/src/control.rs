@@ -1,8 +1,10 @@
-//! What the ranks of a window share beside its memory: counters of fences, locks, flags of posts and completions, and the
-//! stripes that make accumulates atomic. Zeroes are the initial state of everything, as a fresh area holds them.
+//! What the ranks of a window share beside its memory: counters of fences, locks, flags of posts
+//! and completions, and the stripes that make accumulates atomic. The initial state of everything
+//! is zero, as in a fresh area.
 //!
-//! Nothing here waits for long: `try_` functions answer at once and the caller decides what to do meanwhile. Whoever
-//! changes a word that somebody may sleep for wakes that rank afterwards.
+//! Nothing here waits for long: `try_` functions return at once and the caller decides what to do
+//! in the meantime. A rank that changes a word for which another may sleep wakes that rank
+//! afterwards.
 //!
 //! ```text
 //! | left | a control block of a rank a rank | stripes, 64 a rank | posts, n by n | completions, n by n | assist requests, n by n | attached memory |
@@ -15,42 +17,44 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 
-/// Locks a rank has for accumulates on its memory. Neighbouring blocks of memory have different ones.
+/// Stripes per rank for accumulates on its memory. Neighbouring blocks of memory have different
+/// ones.
 pub const STRIPES: usize = 64;
 
-/// What a rank may attach to a dynamic window at a time.
+/// Regions that a rank may attach to a dynamic window at a time.
 pub const MAX_ATTACHED: usize = 1 << 15;
 
-/// A word that has a cache line for itself.
+/// A word with a cache line of its own.
 #[repr(C, align(64))]
 struct Lone(AtomicU32);
 
 #[repr(C, align(64))]
 struct RankControl {
-    /// Rounds of fences that the rank has come to.
+    /// Rounds of fences that the rank has reached.
     rounds: AtomicU64,
     _pad: [u8; 56],
     lock: WindowLock,
     /// How often others have offered the rank parts of long operations.
     work_doorbell: Lone,
-    /// Changes whenever the rank looks for assist requests, and is odd while it does.
+    /// Changes whenever the rank polls for assist requests, and is odd while it does.
     poll_count: Lone,
 }
 
 /// The lock of one rank's memory, for `MPI_Win_lock`.
 #[repr(C, align(64))]
 pub struct WindowLock {
-    /// [`EXCLUSIVE`] and the rank that holds it, or how many hold it shared.
+    /// [`EXCLUSIVE`] and the rank that holds it, or the number of shared holders.
     state: AtomicU32,
-    /// How many wait for it exclusively.
+    /// The number of ranks that wait for an exclusive lock.
     writers: AtomicU32,
-    /// How many wait for it, and may sleep.
+    /// The number of ranks that wait for it and may sleep.
     waiting: AtomicU32,
 }
 
 const EXCLUSIVE: u32 = 1 << 31;
 
-/// The memory that a rank has attached, in order of addresses, behind a count that is odd while it changes.
+/// The memory that a rank has attached, ordered by address, behind a version that is odd during
+/// changes.
 #[repr(C, align(64))]
 pub struct Attached {
     version: AtomicU64,
@@ -58,7 +62,7 @@ pub struct Attached {
     regions: [[AtomicU64; 2]; MAX_ATTACHED],
 }
 
-/// Where things lie in the area.
+/// The offsets in the area.
 #[derive(Clone, Copy)]
 struct Layout {
     ranks: usize,
@@ -95,18 +99,18 @@ pub struct Control {
 
 // SAFETY: shared memory that is only ever touched through atomics.
 unsafe impl Send for Control {}
-// SAFETY: through `&Control` only atomics, and cells whose use is unsafe, are handed out.
+// SAFETY: `&Control` gives access to atomics, and to cells whose access is unsafe.
 unsafe impl Sync for Control {}
 
 impl Control {
-    /// Bytes that the words of a window of so many ranks take, whole pages.
+    /// Bytes for the words of a window of so many ranks, in whole pages.
     pub fn bytes(ranks: usize, dynamic: bool) -> usize {
         Layout::new(ranks, dynamic).end
     }
 
     /// # Safety
-    /// `base` is aligned to a page and [`Control::bytes`] of shared memory lie there for as long as this lives; all ranks
-    /// of the window see the same.
+    /// `base` is aligned to a page and has [`Control::bytes`] of shared memory for as long as this
+    /// value lives; all ranks of the window see the same memory.
     pub unsafe fn new(base: NonNull<u8>, ranks: usize, dynamic: bool) -> Control {
         Control { base, layout: Layout::new(ranks, dynamic) }
     }
@@ -121,19 +125,19 @@ impl Control {
 
     fn rank_control(&self, rank: usize) -> &RankControl {
         assert!(rank < self.layout.ranks);
-        // SAFETY: in bounds, and laid out so.
+        // SAFETY: the layout has a `RankControl` for every rank at that offset.
         unsafe { self.at(CACHE_LINE + rank * size_of::<RankControl>()) }
     }
 
     fn cell(&self, table: usize, row: usize, column: usize) -> &AtomicU32 {
         assert!(row < self.layout.ranks && column < self.layout.ranks);
-        // SAFETY: in bounds, and laid out so.
+        // SAFETY: the layout has a word for every row and column at that offset.
         unsafe { &self.at::<Lone>(table + (row * self.layout.ranks + column) * CACHE_LINE).0 }
     }
 
-    /// How many ranks have let go of the window, and will not look at these words again.
+    /// The number of ranks that have left the window and will not access these words again.
     pub fn left(&self) -> &AtomicU32 {
-        // SAFETY: the first line.
+        // SAFETY: the layout has this word in its first line.
         unsafe { &self.at::<Lone>(0).0 }
     }
 
@@ -141,7 +145,7 @@ impl Control {
     #[inline]
     pub fn stripe(&self, rank: usize, stripe: usize) -> &Stripe {
         debug_assert!(rank < self.layout.ranks && stripe < STRIPES);
-        // SAFETY: in bounds, and laid out so; a Stripe is one atomic.
+        // SAFETY: the layout has STRIPES stripes for every rank there; a `Stripe` is one atomic.
         unsafe { self.at(self.layout.stripes + (rank * STRIPES + stripe) * CACHE_LINE) }
     }
 
@@ -150,69 +154,70 @@ impl Control {
         &self.rank_control(rank).lock
     }
 
-    /// How often `target` has exposed its memory to `origin`: written by the target alone.
+    /// How often `target` has exposed its memory to `origin`. Only the target writes it.
     pub fn posts(&self, origin: usize, target: usize) -> &AtomicU32 {
         self.cell(self.layout.posts, origin, target)
     }
 
-    /// How often `origin` has completed its accesses to `target`: written by the origin alone.
+    /// How often `origin` has completed its accesses to `target`. Only the origin writes it.
     pub fn completions(&self, target: usize, origin: usize) -> &AtomicU32 {
         self.cell(self.layout.completions, target, origin)
     }
 
-    /// Where others ask `target` for assist requests, a place for each; none among many ranks.
+    /// The assist requests to `target`, one per origin; none among many ranks.
     #[inline]
     pub fn requests(&self, target: usize) -> &[AssistRequest] {
         let ranks = self.layout.ranks;
         if ranks > MAX_ASSISTED_RANKS || target >= ranks {
             return &[];
         }
-        // SAFETY: in bounds, and laid out so; who may touch what of an assist request is its work request's business.
+        // SAFETY: the layout has these requests there; the work request of each says which rank may
+        // access it.
         unsafe {
             let first = self.base.add(self.layout.requests + target * ranks * size_of::<AssistRequest>());
             std::slice::from_raw_parts(first.cast::<AssistRequest>().as_ptr(), ranks)
         }
     }
 
-    /// Says to a rank that something was offered to it.
+    /// Rings the work doorbell of a rank after something was offered to it.
     pub fn ring(&self, rank: usize) {
-        // Release: whoever hears it sees what was offered.
+        // Release: a rank that sees the new value sees the offer.
         self.rank_control(rank).work_doorbell.0.fetch_add(1, Release);
     }
 
-    /// How often a rank's work doorbell was rung.
+    /// How often a rank's work doorbell has been rung.
     #[inline]
     pub fn rings(&self, rank: usize) -> u32 {
         self.rank_control(rank).work_doorbell.0.load(Acquire)
     }
 
-    /// While it does something a rank looks for assist requests, or soon will; said by that rank alone.
+    /// Marks the rank as polling for assist requests while `does` runs. Only that rank calls this.
     #[inline]
     pub fn while_polling<T>(&self, rank: usize, does: impl FnOnce() -> T) -> T {
         let polls = &self.rank_control(rank).poll_count.0;
         let before = polls.load(Relaxed);
         polls.store(before | 1, Relaxed);
         let done = does();
-        // Not if that goes on.
+        // Not in a nested call.
         if before.is_multiple_of(2) {
             polls.store(before.wrapping_add(2), Relaxed);
         }
         done
     }
 
-    /// A number that is odd while a rank looks for assist requests, and another one after that.
+    /// A number that is odd while a rank polls for assist requests, and changes afterwards.
     pub fn poll_count(&self, rank: usize) -> u32 {
         self.rank_control(rank).poll_count.0.load(Relaxed)
     }
 
-    /// The table of what a rank has attached; only of a dynamic window.
+    /// The regions that a rank has attached; only for dynamic windows.
     pub fn attached(&self, rank: usize) -> &Attached {
         assert!(rank < self.layout.ranks && self.layout.end > self.layout.attached);
-        // SAFETY: in bounds, and laid out so.
+        // SAFETY: the layout of a dynamic window has an `Attached` for every rank there.
         unsafe { self.at(self.layout.attached + rank * size_of::<Attached>().next_multiple_of(4096)) }
     }
 
-    // ---- meeting: dissemination with a large radix, so that few ranks need a single round ----
+    // ---- barrier: dissemination with a large radix, so that few ranks need only one round ----
 
     pub fn rounds(&self) -> u32 {
         let mut rounds = 0;
@@ -224,16 +229,16 @@ impl Control {
         rounds
     }
 
-    /// Says that `rank` has come to the next round; returns the number that others must have reached too.
+    /// Marks that `rank` has reached the next round; returns the number that others must reach.
     pub fn arrive(&self, rank: usize) -> u64 {
         let word = &self.rank_control(rank).rounds;
         let goal = word.load(Relaxed) + 1;
-        // Release: what this rank stored before, by whatever means, is seen by whoever sees the number.
+        // Release: a rank that sees the number sees all earlier stores of this rank.
         word.store(goal, Release);
         goal
     }
 
-    /// Whether those whom `rank` hears from in this round have come to it.
+    /// Whether the ranks that `rank` waits for in this round have reached it.
     #[inline]
     pub fn has_arrived(&self, rank: usize, round: u32, goal: u64) -> bool {
         self.missing(rank, round, goal).next().is_none()
@@ -247,7 +252,7 @@ impl Control {
         heard.filter(move |&other| self.rank_control(other).rounds.load(Acquire) < goal)
     }
 
-    /// Who waits for `rank` in this round.
+    /// The ranks that wait for `rank` in this round.
     pub fn hearers(&self, rank: usize, round: u32) -> impl Iterator<Item = usize> + use<> {
         let size = self.layout.ranks;
         steps(size, round).map(move |step| (rank + step) % size)
@@ -256,7 +261,7 @@ impl Control {
 
 const RADIX: usize = 16;
 
-/// How far away those are whom one hears from in a round.
+/// The distances of the ranks that a rank waits for in a round.
 fn steps(size: usize, round: u32) -> impl Iterator<Item = usize> {
     let distance = RADIX.pow(round);
     (1..RADIX).map(move |step| step * distance).take_while(move |&step| step < size)
@@ -282,20 +287,21 @@ impl WindowLock {
         false
     }
 
-    /// The rank that holds it exclusively, as it looks now.
+    /// The rank that holds it exclusively at the moment.
     pub fn owner(&self) -> Option<usize> {
         let state = self.state.load(Acquire);
         (state & EXCLUSIVE != 0).then_some((state & !EXCLUSIVE) as usize)
     }
 
-    /// Whether a reader could take it, as it looks now.
+    /// Whether a reader could take it at the moment.
     pub fn is_free_to_read(&self, polite: bool) -> bool {
         self.state.load(Acquire) & EXCLUSIVE == 0 && !(polite && self.writers.load(Relaxed) > 0)
     }
 
-    /// Lets go; true when somebody waits and must be woken.
+    /// Releases the lock; true when a rank waits and must be woken.
     pub fn give_back(&self, exclusive: bool) -> bool {
-        // SeqCst: a full barrier before the look at who waits, who looks at the state after having said that it waits.
+        // SeqCst: a full barrier before reading `waiting`. A waiting rank reads the state after it
+        // has incremented `waiting`.
         if exclusive {
             self.state.swap(0, SeqCst);
         } else {
@@ -304,7 +310,7 @@ impl WindowLock {
         self.waiting.load(SeqCst) > 0
     }
 
-    /// Says that a rank waits, and may go to sleep for it.
+    /// Marks that a rank waits and may sleep.
     pub fn begin_waiting(&self, exclusive: bool) {
         self.waiting.fetch_add(1, SeqCst);
         if exclusive {
@@ -321,19 +327,19 @@ impl WindowLock {
 }
 
 impl Attached {
-    /// Whether `bytes` from `address` on are attached, as part of one region or of several that touch. Any rank may ask at
-    /// any time.
+    /// Whether `bytes` from `address` on are attached, in one region or in several adjacent ones.
+    /// Any rank may ask at any time.
     pub fn contains(&self, address: u64, bytes: u64) -> bool {
         loop {
             let version = self.version.load(Acquire);
-            // The numbers may be those of different regions while the table changes; then they are not used.
+            // During a change the numbers may belong to different regions; then they are not used.
             let found = self.before(address).is_some_and(|(number, start, length)| {
                 let inside = address.wrapping_sub(start);
                 inside <= length
                     && (length - inside >= bytes
                         || self.goes_on(number, start.wrapping_add(length), bytes - (length - inside)))
             });
-            // The looks above come before the second look at the version.
+            // The reads above come before the second read of the version.
             fence(Acquire);
             if version.is_multiple_of(2) && self.version.load(Relaxed) == version {
                 return found;
@@ -342,7 +348,7 @@ impl Attached {
         }
     }
 
-    /// Whether the regions behind one that ends at an address have all of the `bytes` that follow it.
+    /// Whether the regions after one that ends at `end` cover the `bytes` that follow.
     #[cold]
     fn goes_on(&self, number: usize, mut end: u64, mut bytes: u64) -> bool {
         for region in &self.regions[number + 1..self.len().max(number + 1)] {
@@ -359,12 +365,12 @@ impl Attached {
         false
     }
 
-    /// How many regions there are.
+    /// The number of regions.
     pub fn len(&self) -> usize {
         (self.count.load(Relaxed) as usize).min(MAX_ATTACHED)
     }
 
-    /// The last region that starts at or before an address: its number, where it starts and how long it is.
+    /// The last region that starts at or before an address: its number, start and length.
     pub fn before(&self, address: u64) -> Option<(usize, u64, u64)> {
         let regions = &self.regions[..self.len()];
         let number = regions.partition_point(|region| region[0].load(Relaxed) <= address).checked_sub(1)?;
@@ -372,7 +378,7 @@ impl Attached {
         Some((number, start.load(Relaxed), length.load(Relaxed)))
     }
 
-    /// Takes a region in behind so many others. There must be room. Called by the owner alone.
+    /// Inserts a region at an index. There must be room. Only the owner calls this.
     pub fn insert(&self, number: usize, start: u64, length: u64) {
         let count = self.len();
         self.change(|| {
@@ -384,7 +390,7 @@ impl Attached {
         });
     }
 
-    /// Takes a region out. Called by the owner alone.
+    /// Removes a region. Only the owner calls this.
     pub fn remove(&self, number: usize) {
         let count = self.len();
         self.change(|| {
@@ -400,11 +406,11 @@ impl Attached {
         self.regions[number][1].store(region[1], Relaxed);
     }
 
-    /// Makes changes that nobody sees half of.
+    /// Makes a change that no reader sees half of.
     fn change(&self, change: impl FnOnce()) {
         let version = self.version.load(Relaxed);
         self.version.store(version + 1, Relaxed);
-        // Who sees a change sees the odd version.
+        // A reader that sees a change sees the odd version.
         fence(Release);
         change();
         self.version.store(version + 2, Release);
@@ -420,7 +426,7 @@ mod tests {
         let mut memory = vec![0u8; bytes + 4096];
         let offset = memory.as_ptr().align_offset(4096);
         let base = NonNull::new(memory[offset..].as_mut_ptr()).unwrap();
-        // SAFETY: aligned, long enough, and alive until the test ends.
+        // SAFETY: aligned, large enough, and alive until the test ends.
         test(&unsafe { Control::new(base, ranks, dynamic) });
     }
 

@@ -1,7 +1,7 @@
-//! Long operations. Where the target waits in the library, both sides do parts of them at the same time: the origin as it
-//! would do the whole, the target with single-copy system calls from and to the origin's memory. A part is done by whoever
-//! claims it first, so a target that goes away, or never comes, leaves its parts to the origin and keeps nobody waiting for
-//! longer than one of them takes.
+//! Long operations. While the target waits in the library, both sides work on parts at the same
+//! time: the origin as it would do alone, the target with single-copy system calls on the origin's
+//! memory. Each part is done by the side that claims it first. A target that leaves, or never
+//! polls, leaves its parts to the origin, which never waits for longer than one part takes.
 
 use crate::accumulate::{Combine, predefined_combine};
 use crate::request::{AssistRequest, Order, PART_UNIT, What, pause};
@@ -15,14 +15,15 @@ use oxmpi_ops::Op;
 use oxmpi_transport::NodeMemory;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Like [`SHORTEST`](crate::request::SHORTEST), where the target's memory is mapped here.
+/// Like [`SHORTEST`](crate::request::SHORTEST), for memory of the target that is mapped here.
 pub const SHORTEST_MAPPED: usize = 512 << 10;
 
-/// From here on it is worth while to wake a target that sleeps in the library, if there is a CPU for it.
+/// From this length on it pays to wake a target that sleeps in the library, if there is a CPU for
+/// it.
 const WORTH_WAKING: usize = 512 << 10;
 
-/// How much each side claims at a time. Few and long parts, since each costs system calls and an agreement; not so long that
-/// somebody waits long for the other's last.
+/// How much each side claims at a time. Few and long parts, since each costs system calls and an
+/// agreement; short enough that neither side waits long for the other's last one.
 #[derive(Clone, Copy)]
 struct Parts {
     origin: u64,
@@ -35,9 +36,9 @@ impl Parts {
         let half = |most: u64| Parts { origin: piece(2, most), target: piece(2, most) };
         match what {
             What::Combine { op, .. } if op == MPI_REPLACE.0 as u32 || op == MPI_NO_OP.0 as u32 => half(128 << 10),
-            // The target has to fetch the operands first.
+            // The target must fetch the operands first.
             What::Combine { .. } if mapped => Parts { origin: 2 * piece(3, 64 << 10), target: piece(3, 64 << 10) },
-            // The origin has to fetch what is there, and to bring back what comes of it.
+            // The origin must fetch the old elements and bring back the new ones.
             What::Combine { fetch: false, .. } => Parts { origin: piece(3, 64 << 10), target: 2 * piece(3, 64 << 10) },
             What::Combine { .. } => half(128 << 10),
             _ => half(256 << 10),
@@ -46,8 +47,9 @@ impl Parts {
 }
 
 impl Window {
-    /// Carries out a long operation together with its target, if that waits, and alone if not: `own` does what lies from an
-    /// offset on, so many bytes. `ends` are the addresses here of what is given and of where something comes back to.
+    /// Performs a long operation together with its target if that waits, and alone otherwise. `own`
+    /// does `bytes` bytes from an offset on. `ends` are the addresses here of the operands and of
+    /// the result.
     pub(crate) fn share(
         &self,
         node: &NodeMemory,
@@ -68,7 +70,7 @@ impl Window {
         let length = bytes as u64;
         let mapped = !self.targets[at.rank].base.is_null();
         let part = Parts::new(what, length, mapped).origin;
-        // SAFETY: nobody else looks at it before it is offered.
+        // SAFETY: no other rank accesses it before it is offered.
         unsafe {
             *request.near.get() = ends.map(|end| end as u64);
             *request.order.get() = Order { what, length, offset: at.offset as u64 };
@@ -96,7 +98,7 @@ impl Window {
                 End::Broken => {
                     self.helpless.store(true, Relaxed);
                     result?;
-                    // SAFETY: the words are ours again; the target has written which part it is.
+                    // SAFETY: the words are ours again; the target has stored its part there.
                     let [from, count] = unsafe { *request.near.get() };
                     return own(from as usize, count as usize);
                 }
@@ -109,7 +111,7 @@ impl Window {
         }
     }
 
-    /// Looks whether somebody has offered parts since the last time, where nobody asks for anything else.
+    /// Serves parts that were offered since the last call, where this rank gets no other requests.
     #[inline]
     pub(crate) fn answer_work_doorbell(&self, node: &NodeMemory) -> bool {
         let rung = self.control.rings(self.rank);
@@ -129,10 +131,10 @@ impl Window {
         helped
     }
 
-    /// A run of a rank's memory that is mapped here, if its rank may help with a long operation on it.
+    /// A run of mapped memory, if its rank may help with a long operation on it.
     fn helped_at(&self, rank: usize, at: *mut u8, bytes: usize, ends: [usize; 2]) -> Option<RemoteRun> {
         let Target { base, process, .. } = self.targets[rank];
-        // Buffers that are memory of the target's themselves are rare, and better copied by one.
+        // Buffers that overlap the target's memory are rare, and better copied by one side.
         let apart = |&end: &usize| end + bytes <= at.addr() || at.addr() + bytes <= end;
         let offset = at.addr().wrapping_sub(base.addr());
         let helps = self.has_work_doorbell && rank != self.rank && ends.iter().all(apart);
@@ -152,7 +154,7 @@ impl Window {
         at: *mut u8,
         bytes: usize,
     ) -> Result<()> {
-        // SAFETY: both runs have `bytes` bytes, of which `share` asks for parts alone.
+        // SAFETY: both runs have `bytes` bytes; `share` asks only for parts of them.
         let own = |start: usize, count: usize| unsafe {
             at.add(start).copy_from(from.add(start), count);
             Ok(())
@@ -176,7 +178,7 @@ impl Window {
         at: *mut u8,
         bytes: usize,
     ) -> Result<()> {
-        // SAFETY: both runs have `bytes` bytes, of which `share` asks for parts alone.
+        // SAFETY: both runs have `bytes` bytes; `share` asks only for parts of them.
         let own = |start: usize, count: usize| unsafe {
             to.add(start).copy_from(at.add(start), count);
             Ok(())
@@ -190,7 +192,7 @@ impl Window {
     /// [`Window::combine`] for many elements.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`Window::combine`].
     pub unsafe fn combine_mapped(
         &self,
         node: &NodeMemory,
@@ -201,7 +203,8 @@ impl Window {
         count: usize,
     ) -> Result<()> {
         let bytes = count * with.extent;
-        // SAFETY: all three have `count` elements, but for an `old` that is null; `share` asks for parts of whole elements.
+        // SAFETY: `at`, `from` and, unless it is null, `old` have `count` elements; `share` asks
+        // for parts of whole elements.
         let own = |start: usize, bytes: usize| unsafe {
             let old = if old.is_null() { old } else { old.add(start) };
             self.combine(rank, with, at.add(start), source.wrapping_add(start), old, bytes / with.extent);
@@ -216,14 +219,14 @@ impl Window {
         }
     }
 
-    /// Does one part of what another rank offers.
+    /// Does one part of an operation that another rank offers.
     #[inline(never)]
     pub(crate) fn help(&self, node: &NodeMemory, origin: usize, request: &AssistRequest) -> bool {
         let work = &request.work;
         if !work.take(Wanted::Parts) {
             return false;
         }
-        // SAFETY: taken, so that nobody else looks at them.
+        // SAFETY: the request is taken, so no other rank accesses it.
         let (Order { what, length, offset }, ends) = unsafe { (*request.order.get(), *request.near.get()) };
         let Some((from, count)) = work.claim(Parts::new(what, length, !self.is_remote).target, length) else {
             work.finish();
@@ -238,7 +241,7 @@ impl Window {
             None => false,
         };
         if !done {
-            // SAFETY: still taken.
+            // SAFETY: the request is still taken.
             unsafe { *request.near.get() = [from, count] };
             work.break_off();
         } else if work.has_unclaimed(length) {
@@ -249,10 +252,11 @@ impl Window {
         true
     }
 
-    /// One part, as far from `ends` on as from `at`; `None` when it could not be done, and then it can be done again.
+    /// Does one part, at the same offset from `ends` as from `at`; `None` when it failed, and can
+    /// be repeated.
     ///
     /// # Safety
-    /// `at` is memory of this rank's window and has so many bytes.
+    /// `at` is memory of this rank's window and has `bytes` bytes.
     unsafe fn do_part(
         &self,
         node: &NodeMemory,
@@ -283,7 +287,7 @@ impl Window {
                 let at_window = at.addr().wrapping_sub(self.targets[self.rank].base.addr());
                 let stripes = self.stripes_of(at_window, bytes, with.extent);
                 self.take_stripes(self.rank, stripes);
-                // What was there goes back first, so that nothing has changed yet if that fails.
+                // The old elements go back first, so that nothing has changed yet if that fails.
                 let mut result = if fetch { write() } else { Ok(()) };
                 if result.is_ok() {
                     match with.op {

@@ -1,5 +1,5 @@
-//! Who may access what and when: the access and exposure epochs of this rank, and the errors of calls that do not fit
-//! them. What an operation asks is two bytes of the window; all else is done by the calls that open and close epochs.
+//! The access and exposure epochs of this rank, and the errors of calls that do not fit them. An
+//! operation reads two bytes of the window; the calls that open and close epochs do the rest.
 
 use crate::control::MAX_ATTACHED;
 use crate::{Flavor, Window};
@@ -14,17 +14,18 @@ pub(crate) enum Access {
     Closed,
     /// From a fence to the next.
     Fenced,
-    /// From a start to its completion: the targets.
+    /// From `MPI_Win_start` to `MPI_Win_complete`: the targets.
     Started(Box<[u32]>),
-    /// So many ranks are locked, each by a call of its own.
+    /// The number of ranks that are locked, each by its own call.
     Locked(usize),
-    /// All ranks are locked; not truly, when the program said that nobody minds.
+    /// All ranks are locked; without taking the locks, if the program promised that there are no
+    /// conflicts.
     LockedAll {
         truly: bool,
     },
 }
 
-/// The epoch in which this rank's memory is accessed.
+/// The epoch in which others access this rank's memory.
 pub(crate) enum Exposure {
     Closed,
     /// To these origins.
@@ -39,7 +40,7 @@ pub(crate) enum Open {
     Started,
     Shared,
     Exclusive,
-    /// Locked without a lock: the program said that nobody minds.
+    /// Locked without taking the lock: the program promised that there are no conflicts.
     Unchecked,
 }
 
@@ -53,7 +54,7 @@ pub fn check_assertion(assertion: i32) -> Result<()> {
 }
 
 impl Window {
-    // ---- what operations ask ----
+    // ---- checks of operations ----
 
     /// An error unless a rank may be accessed now.
     #[inline]
@@ -75,7 +76,7 @@ impl Window {
         Error::new(MPI_ERR_RMA_SYNC, format!("rank {rank} cannot be accessed now: {why}"))
     }
 
-    /// An error unless a rank is locked: what request-based operations and flushes need.
+    /// An error unless a rank is locked, as request-based operations and flushes require.
     pub fn check_passive(&self, rank: usize) -> Result<()> {
         let locked = matches!(self.targets[rank].open, Open::Shared | Open::Exclusive | Open::Unchecked);
         if locked || matches!(self.access, Access::LockedAll { .. }) {
@@ -84,8 +85,8 @@ impl Window {
         bail!(MPI_ERR_RMA_SYNC, "rank {rank} is not locked (MPI_Win_lock or MPI_Win_lock_all)")
     }
 
-    /// The same for the rank of a call, which may be `MPI_PROC_NULL`. Inlined for the usual case: a flush is a few
-    /// nanoseconds, and waits at its fence for every store that a call makes.
+    /// The same for the rank argument of a call, which may be `MPI_PROC_NULL`. The usual case is
+    /// inlined: a flush takes a few nanoseconds, and its fence waits for every store of the call.
     #[inline(always)]
     pub fn check_passive_call(&self, rank: i32) -> Result<()> {
         if matches!(self.access, Access::LockedAll { .. }) && (rank as u32 as usize) < self.targets.len() {
@@ -102,7 +103,7 @@ impl Window {
         }
     }
 
-    /// The same for whichever ranks.
+    /// The same for at least one rank.
     pub fn check_any_passive(&self) -> Result<()> {
         match self.access {
             Access::Locked(_) | Access::LockedAll { .. } => Ok(()),
@@ -110,13 +111,14 @@ impl Window {
         }
     }
 
-    /// An error unless this rank takes part in nothing: before the window is freed.
+    /// An error unless this rank has no open epoch: before the window is freed.
     pub fn check_idle(&self) -> Result<()> {
         self.check_closed("the window cannot be freed")?;
         self.check_not_posted("the window cannot be freed")
     }
 
-    /// An error when another access epoch is open. One of fences is over when nothing happened in it.
+    /// An error when another access epoch is open. An epoch of fences without operations counts as
+    /// closed.
     fn check_closed(&self, what: &str) -> Result<()> {
         let why = match &self.access {
             Access::Closed => return Ok(()),
@@ -157,7 +159,7 @@ impl Window {
         self.check_not_posted("no fence is possible now")
     }
 
-    /// Every rank has come to the fence.
+    /// Every rank has reached the fence.
     pub fn end_fence(&mut self, assertion: i32) {
         let next = if assertion & MPI_MODE_NOSUCCEED == 0 { Access::Fenced } else { Access::Closed };
         self.set(next);
@@ -177,7 +179,7 @@ impl Window {
         }
         for &origin in &origins {
             let word = self.control.posts(origin as usize, self.rank);
-            // Release: what this rank stored in its memory is there for who sees the number.
+            // Release: an origin that sees the number sees what this rank stored in its memory.
             word.store(word.load(Relaxed).wrapping_add(1), Release);
             node.wake(self.process_of(origin as usize));
             self.exposed[origin as usize] = self.exposed[origin as usize].wrapping_add(1);
@@ -191,7 +193,7 @@ impl Window {
         self.check_closed("no epoch can be started")
     }
 
-    /// The epoch has begun, though the targets may not have exposed their memory yet.
+    /// Opens the epoch of a start. The targets may not have exposed their memory yet.
     pub fn start(&mut self, targets: Box<[u32]>) {
         for &target in &targets {
             self.targets[target as usize].open = Open::Started;
@@ -200,7 +202,8 @@ impl Window {
         self.set(Access::Started(targets));
     }
 
-    /// The epoch of a start cannot begin: a target has died. What others have exposed stays exposed.
+    /// Closes the epoch of a start that cannot begin because a target has died. The exposures of
+    /// the other targets remain.
     pub fn take_back_start(&mut self) {
         if let Access::Started(targets) = std::mem::replace(&mut self.access, Access::Closed) {
             for &target in &targets {
@@ -216,7 +219,7 @@ impl Window {
         self.unexposed_targets().next().is_none()
     }
 
-    /// The targets of the epoch of a start that have not exposed their memory yet.
+    /// The targets of the current start that have not exposed their memory yet.
     pub fn unexposed_targets(&self) -> impl Iterator<Item = usize> {
         let targets: &[u32] = if let Access::Started(targets) = &self.access { targets } else { &[] };
         targets.iter().map(|&target| target as usize).filter(|&target| {
@@ -235,7 +238,7 @@ impl Window {
         for &target in &targets {
             self.targets[target as usize].open = Open::Shut;
             let word = self.control.completions(target as usize, self.rank);
-            // Release: all that was put is there for who sees the number.
+            // Release: a target that sees the number sees everything that was put.
             word.store(word.load(Relaxed).wrapping_add(1), Release);
             node.wake(self.process_of(target as usize));
         }
@@ -249,7 +252,7 @@ impl Window {
         }
     }
 
-    /// Whether all origins are done with this rank's memory; then it is exposed no more.
+    /// Whether all origins have completed their accesses; then the exposure epoch ends.
     pub fn try_wait(&mut self) -> bool {
         if self.incomplete_origins().next().is_some() {
             return false;
@@ -258,7 +261,7 @@ impl Window {
         true
     }
 
-    /// The origins of the epoch of a post that have not completed it yet.
+    /// The origins of the current post that have not completed it yet.
     pub fn incomplete_origins(&self) -> impl Iterator<Item = usize> {
         let origins: &[u32] = if let Exposure::Posted(origins) = &self.exposure { origins } else { &[] };
         origins.iter().map(|&origin| origin as usize).filter(|&origin| {
@@ -269,7 +272,8 @@ impl Window {
 
     // ---- locks ----
 
-    /// The rank to be locked; `None` for `MPI_PROC_NULL`, which opens an epoch in which nobody is accessed.
+    /// Checks the arguments of a lock. `None` for `MPI_PROC_NULL`, which opens an epoch without
+    /// accesses.
     pub fn check_lock(&self, lock_type: i32, rank: i32, assertion: i32) -> Result<Option<usize>> {
         if lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED {
             bail!(
@@ -316,13 +320,13 @@ impl Window {
         self.set(Access::Locked(held + 1));
     }
 
-    /// `MPI_PROC_NULL` is locked.
+    /// Locks `MPI_PROC_NULL`.
     pub fn lock_nobody(&mut self) {
         self.one_more_locked();
         self.nobody_locked = true;
     }
 
-    /// A rank is locked, truly or on the program's word.
+    /// Marks a rank as locked, with or without taking the lock.
     pub fn locked(&mut self, rank: usize, exclusive: bool, truly: bool) {
         self.one_more_locked();
         self.targets[rank].open = match (truly, exclusive) {
@@ -335,7 +339,7 @@ impl Window {
         }
     }
 
-    /// Lets a rank go, or `MPI_PROC_NULL`; true when others wait for it.
+    /// Unlocks a rank, or `MPI_PROC_NULL`; true when others wait for it.
     pub fn unlock(&mut self, rank: i32) -> Result<bool> {
         let target = if rank == MPI_PROC_NULL { None } else { Some(self.check_rank(rank)?) };
         let name = || if target.is_some() { format!("rank {rank}") } else { String::from("MPI_PROC_NULL") };
@@ -358,15 +362,15 @@ impl Window {
         match target.filter(|_| open != Open::Unchecked) {
             Some(rank) => Ok(self.control.lock(rank).give_back(open == Open::Exclusive)),
             None => {
-                // What taking and giving back a lock would do besides.
+                // The fence that taking and releasing a lock would imply.
                 full_fence();
                 Ok(false)
             }
         }
     }
 
-    /// Takes every rank's lock, or none: whoever holds some and waits for others could wait for ever. Returns the rank
-    /// that was in the way.
+    /// Takes the locks of all ranks, or none: ranks that hold some and wait for others could
+    /// deadlock. Returns the rank whose lock was not free.
     pub fn try_lock_all(&self, node: &NodeMemory, polite: bool) -> std::result::Result<(), usize> {
         for rank in 0..self.size() {
             if !self.control.lock(rank).try_take(self.rank, false, polite) {
@@ -379,7 +383,7 @@ impl Window {
         Ok(())
     }
 
-    /// Lets the first so many locks go; true when somebody waits for one.
+    /// Releases the first `count` locks; true when a rank waits for one.
     fn release_locks(&self, count: usize) -> bool {
         let mut waited = false;
         for rank in 0..count {
@@ -395,7 +399,7 @@ impl Window {
         }
     }
 
-    /// True when somebody waits for one of the locks.
+    /// Releases all locks; true when a rank waits for one.
     pub fn unlock_all(&mut self) -> Result<bool> {
         let Access::LockedAll { truly } = self.access else {
             bail!(MPI_ERR_RMA_SYNC, "not all ranks are locked: MPI_Win_lock_all has not been called");

@@ -1,14 +1,16 @@
-//! One-sided communication: memory that ranks of a group give each other access to.
+//! One-sided communication: memory of each rank that the other ranks of a group can access.
 //!
-//! No access needs the help of the rank whose memory it is. Memory that the library allocated lies in the job's segment
-//! and is mapped by everybody: an access is a copy. The program's own memory is reached with single-copy system calls. Where
-//! the kernel forbids those, every rank has a public copy of its memory in the segment, which is brought in line at its own
-//! synchronisation calls: that is the standard's separate memory model, and the window says so.
+//! No access needs the help of the target. Memory that the library allocated lies in the job's
+//! segment and is mapped by all ranks: an access is a copy. The program's own memory is reached
+//! with single-copy system calls. Where the kernel forbids those, every rank has a public copy of
+//! its memory in the segment, which is synchronised in its own synchronisation calls: that is the
+//! standard's separate memory model, and the window reports it.
 //!
-//! `control.rs` has what ranks share beside the memory, `epoch.rs` who may access what and when, `target_region.rs` finds the
-//! memory that an access means, `transfer.rs` and `accumulate.rs` carry accesses out. All are complete when they return.
-//! `assist.rs` makes small ones faster where the target is in the library, `cooperative.rs` long ones. Waiting is the caller's
-//! business.
+//! `control.rs` has the words that ranks share beside the memory, `epoch.rs` the epochs,
+//! `target_region.rs` finds the memory that an access names, `transfer.rs` and `accumulate.rs`
+//! perform accesses. All accesses are complete when they return. `assist.rs` makes small ones
+//! faster while the target is in the library, `cooperative.rs` long ones. Nothing here waits; the
+//! caller does.
 
 mod accumulate;
 mod assist;
@@ -36,7 +38,7 @@ use oxmpi_base::stripe;
 use oxmpi_transport::{NodeMemory, Peer};
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
-/// How a window came to its memory.
+/// Where the memory of a window comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i32)]
 pub enum Flavor {
@@ -47,84 +49,88 @@ pub enum Flavor {
 }
 
 pub struct Window {
-    // ---- what every operation looks at ----
+    // ---- read by every operation ----
     targets: Box<[Target]>,
-    /// Every rank may be accessed: after a fence, or between `MPI_Win_lock_all` and its end.
+    /// Every rank can be accessed: after a fence, or between `MPI_Win_lock_all` and
+    /// `MPI_Win_unlock_all`.
     all_open: bool,
     /// Operations were issued since the last fence.
     touched: bool,
     // ---- the rest ----
     pub flavor: Flavor,
     pub rank: usize,
-    /// The program said that it will lock nothing.
+    /// The program promised to use no locks.
     pub no_locks: bool,
-    /// What C reads of the predefined attributes through an address.
+    /// The values of predefined attributes that C reads through an address.
     pub facts: Box<Facts>,
-    /// This rank's memory as the program knows it.
+    /// The address of this rank's memory in the program.
     pub base: usize,
     access: Access,
-    /// `MPI_PROC_NULL` counts among the locked ranks.
+    /// `MPI_PROC_NULL` is among the locked ranks.
     nobody_locked: bool,
     exposure: Exposure,
-    /// How often each rank was the target of a start, and this rank's memory was exposed to each.
+    /// How often each rank was the target of a start, and how often this rank's memory was exposed
+    /// to each rank.
     started: Box<[u32]>,
     exposed: Box<[u32]>,
-    /// This rank's memory is not mapped by others, who may ask it for assist requests.
+    /// Others have not mapped this rank's memory, and may send it assist requests.
     is_remote: bool,
-    /// This rank's memory is mapped by all, but one may help another with long operations, and rings for that.
+    /// All ranks have mapped this rank's memory, but may offer it parts of long operations and ring
+    /// its work doorbell.
     has_work_doorbell: bool,
-    /// How often this rank has heard it.
+    /// The value of the work doorbell that this rank has seen.
     heard: AtomicU32,
-    /// Accesses of this rank's that may pass before it looks for assist requests again.
+    /// Accesses by this rank before it polls for assist requests again.
     passing: AtomicU32,
-    /// A target could not help: the kernel forbids it.
+    /// The kernel does not let targets help.
     helpless: AtomicBool,
-    /// How it goes with asking each rank for assist requests.
+    /// How each rank has answered assist requests.
     history: Box<[ResponseHistory]>,
-    /// Before one looks whether such an assist request was done.
+    /// Pauses before the first poll for the answer to an assist request.
     answering_pauses: u32,
-    /// How seldom to look for a stripe that somebody else holds.
+    /// Pauses between polls for a stripe that another rank holds.
     stripe_pauses: u32,
-    /// Accumulates on bytes with the same number after this shift exclude each other.
+    /// Accumulates on addresses that are equal after this shift exclude each other.
     block_shift: u32,
-    /// The public copy of this rank's memory, where there is one, and how it was when both copies were alike.
+    /// The public copy of this rank's memory, if there is one, and its content when both copies
+    /// were last equal.
     copies: Option<Copies>,
     pub control: Control,
-    /// What was allocated for the window, to be given back by its first rank.
+    /// The memory allocated for the window; its first rank frees it.
     pub mapping: Mapping,
-    /// Memory of the program's, in other ranks, that lies in the segment.
+    /// Memory of programs in other ranks that lies in the segment.
     _others: Vec<Option<(Mapping, usize)>>,
 }
 
-/// A rank's memory, as this process reaches it.
+/// A rank's memory, as this process accesses it.
 pub(crate) struct Target {
-    /// Where it is mapped here; null where it is not.
+    /// The address where it is mapped here; null if it is not.
     pub base: *mut u8,
     pub size: usize,
     pub unit: i64,
     pub open: Open,
-    /// Where it is in its own process.
+    /// The address in its own process.
     pub address: usize,
     pub process: Peer,
 }
 
-// SAFETY: a token for shared memory; what may be done with it is the epochs' business.
+// SAFETY: an address of shared memory; epochs decide when it is accessed.
 unsafe impl Send for Target {}
 // SAFETY: nothing changes through `&Target`.
 unsafe impl Sync for Target {}
 
-/// A run of memory of another process, in a rank's window.
+/// Consecutive bytes of another process in a rank's window.
 #[derive(Clone, Copy)]
 pub struct RemoteRun {
     pub rank: usize,
     pub process: Peer,
     pub address: usize,
-    /// From the start of the window.
+    /// Bytes from the start of the window.
     pub offset: usize,
 }
 
 impl RemoteRun {
-    /// So many bytes further on.
+    /// The run that begins so many bytes later.
     pub(crate) fn behind(self, bytes: usize) -> RemoteRun {
         RemoteRun { address: self.address + bytes, offset: self.offset + bytes, ..self }
     }
@@ -143,52 +149,53 @@ struct Copies {
     twin: Vec<u8>,
 }
 
-// SAFETY: a token for memory of this process and of the segment.
+// SAFETY: addresses of memory of this process and of the segment; nothing in it belongs to a
+// thread.
 unsafe impl Send for Copies {}
 // SAFETY: nothing changes through `&Copies`.
 unsafe impl Sync for Copies {}
 
-/// What the ranks agreed on about one of them.
+/// What the ranks agreed on about one member.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowMember {
-    /// Which process it is.
     pub process: Peer,
     pub size: usize,
     pub unit: i64,
-    /// In its own process: of memory that the program gave.
+    /// In its own process: the address of memory that the program provided.
     pub address: usize,
-    /// In the mapping: of memory that the library gave, or of a public copy.
+    /// In the mapping: the offset of memory that the library provided, or of a public copy.
     pub offset: usize,
     /// The program's memory lies in the segment, and others map it.
     pub shared: bool,
 }
 
-/// How much memory an accumulate locks at a time, unless the program asks for something else: more in long windows, where
-/// all locks are used nevertheless and long runs then take few of them.
+/// How much memory an accumulate locks at a time unless the program asks otherwise. More in long
+/// windows: all locks are in use there anyway, and long runs then take few of them.
 const BLOCK: usize = 4 << 10;
 const LONG_BLOCK: usize = 32 << 10;
 
-/// What a window is made from.
+/// The arguments of [`Window::new`].
 pub struct WindowSpec {
     pub flavor: Flavor,
     pub rank: usize,
     pub no_locks: bool,
     pub members: Vec<WindowMember>,
-    /// The program's memory is reached through public copies.
+    /// The program's memory is accessed through public copies.
     pub separate: bool,
-    /// How much memory the program wants an accumulate to lock at a time.
+    /// How much memory an accumulate locks at a time, if the program says so.
     pub granularity: Option<usize>,
-    /// Other processes' memory can be copied from and to.
+    /// Whether single copies with other processes are possible.
     pub single_copy: bool,
     pub mapping: Mapping,
-    /// Where other ranks' memory is mapped that the program gave but that lies in the segment, and where in there.
+    /// Where memory of other ranks' programs that lies in the segment is mapped here, and the
+    /// offset in that mapping.
     pub others: Vec<Option<(Mapping, usize)>>,
 }
 
 impl Window {
     /// # Safety
-    /// The mapping begins with [`Control::bytes`] of zeroes for this window alone, behind which the memory of the members lies; the
-    /// program's memory stays where it is until the window is freed.
+    /// The mapping begins with [`Control::bytes`] zeroes for this window alone, and the memory of
+    /// the members follows; the program's memory stays valid until the window is freed.
     pub unsafe fn new(spec: WindowSpec) -> Window {
         let WindowSpec { flavor, rank, no_locks, members, separate, granularity, single_copy, mapping, others } = spec;
         let size = members.len();
@@ -264,20 +271,20 @@ impl Window {
         self.targets[self.rank].unit
     }
 
-    /// The process that has a rank.
+    /// The process of a rank.
     pub fn process_of(&self, rank: usize) -> Peer {
         self.targets[rank].process
     }
 
-    /// Wakes every other rank that sleeps.
+    /// Wakes all other ranks that sleep.
     pub fn wake_all(&self, node: &NodeMemory) {
         for target in self.targets.iter().filter(|target| target.process != node.own()) {
             node.wake(target.process);
         }
     }
 
-    /// Where bytes of a rank's memory are mapped here, when they may be accessed now and are part of the window. Whatever
-    /// is unusual or wrong is `None`.
+    /// The address here of bytes in a rank's memory, if they are mapped, in the window and may be
+    /// accessed now. `None` for everything unusual or wrong.
     #[inline(always)]
     pub fn try_mapped(&mut self, rank: i32, disp: i64, bytes: usize) -> Option<*mut u8> {
         // A negative rank becomes a large one.
@@ -295,8 +302,8 @@ impl Window {
         Some(at)
     }
 
-    /// Where bytes of a rank's memory are in its own process, when they are not mapped here, may be accessed now and are
-    /// part of the window. Whatever is unusual or wrong is `None`.
+    /// The bytes of a rank's memory in its own process, if they are not mapped here, are in the
+    /// window and may be accessed now. `None` for everything unusual or wrong.
     #[inline]
     pub fn try_remote_run(&mut self, rank: i32, disp: i64, bytes: usize) -> Option<RemoteRun> {
         let number = rank as usize;
@@ -317,7 +324,7 @@ impl Window {
         Some(RemoteRun { rank: number, process: target.process, address: target.address + start, offset: start })
     }
 
-    /// Comes to a round of a meeting; returns the number that others must reach.
+    /// Arrives at a round of a barrier; returns the number that others must reach.
     pub fn arrive(&self, node: &NodeMemory, round: u32) -> u64 {
         let goal = self.control.arrive(self.rank);
         for hearer in self.control.hearers(self.rank, round) {
@@ -331,13 +338,13 @@ impl Window {
         self.control.has_arrived(self.rank, round, goal)
     }
 
-    /// The ranks that this one waits for in a round and that have not come to it.
+    /// The ranks that this one waits for in a round and that have not arrived.
     pub fn missing(&self, round: u32, goal: u64) -> impl Iterator<Item = usize> {
         self.control.missing(self.rank, round, goal)
     }
 
-    /// What a process may load from and store to of another's memory: size, displacement unit and address. The size is
-    /// zero where there is nothing.
+    /// The part of another process's memory that this process can load from and store to: size,
+    /// displacement unit and address. The size is zero if there is none.
     pub fn shared_memory(&self, rank: i32) -> Result<(usize, i64, usize)> {
         if self.flavor == Flavor::Dynamic {
             let text = "a window of MPI_Win_create_dynamic has no memory that could be asked for";
@@ -346,21 +353,21 @@ impl Window {
         let of = |number: usize| {
             let target = &self.targets[number];
             match (target.base.is_null(), self.copies.is_some()) {
-                // The program's own memory is what its own process works with.
+                // The program's own memory is the one that its own process uses.
                 (_, true) if number == self.rank => (target.size, target.unit, self.base),
                 (false, false) => (target.size, target.unit, target.base as usize),
                 _ => (0, target.unit, 0),
             }
         };
         if rank == MPI_PROC_NULL {
-            // The first that has any memory, whether or not it can be reached.
+            // The first rank with any memory, whether or not it can be accessed.
             let first = (0..self.size()).find(|&number| self.targets[number].size > 0);
             return Ok(first.map_or((0, self.disp_unit(), 0), of));
         }
         self.check_rank(rank).map(of)
     }
 
-    /// A rank of the window's group.
+    /// Checks a rank of the window's group.
     pub fn check_rank(&self, rank: i32) -> Result<usize> {
         match usize::try_from(rank) {
             Ok(number) if number < self.size() => Ok(number),
@@ -375,14 +382,14 @@ impl Window {
         Error::new(MPI_ERR_RANK, text)
     }
 
-    /// Brings both copies of this rank's memory in line, where there are two: what changed in one since the last time is
-    /// copied to the other. A program that the standard allows changes no byte in both.
+    /// Synchronises both copies of this rank's memory, if there are two: what changed in one since
+    /// the last time is copied to the other. A correct program changes no byte in both.
     pub fn synchronize_copies(&mut self) {
         let Some(Copies { public, twin }) = &mut self.copies else { return };
         let private: *mut u8 = std::ptr::with_exposed_provenance_mut(self.base);
         for (index, known) in twin.iter_mut().enumerate() {
-            // SAFETY: both copies are as long as the twin. Bytes, one by one and volatile, since other ranks may be
-            // changing the public copy elsewhere.
+            // SAFETY: both copies are as long as the twin. Bytes are copied one by one and
+            // volatile, since other ranks may change other bytes of the public copy.
             unsafe {
                 let (own, shown) = (private.add(index), public.add(index));
                 let (now, theirs) = (own.read_volatile(), shown.read_volatile());
@@ -397,7 +404,7 @@ impl Window {
         }
     }
 
-    /// Whether something may be [asked](Window::serve) of this rank.
+    /// Whether this rank may get [requests](Window::serve).
     pub fn may_serve(&self) -> bool {
         self.is_remote || self.has_work_doorbell
     }

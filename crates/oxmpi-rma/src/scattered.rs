@@ -1,6 +1,7 @@
-//! Accumulates in the general case: elements of derived types, which may lie anywhere on all three sides, a part of them at
-//! a time. Elements of the origin and of the result lie one extent apart in between, so that the loops of
-//! `accumulate.rs` can work on them; where the program has them so, they stay where they are.
+//! Accumulates in the general case: elements of derived types, which may be scattered at origin,
+//! result and target; part by part. In between, elements of origin and result lie one extent apart,
+//! so that the loops of `accumulate.rs` can work on them; elements that already lie so are used in
+//! place.
 
 use crate::accumulate::STAGE_BYTES;
 use crate::transfer::transfer_pieces;
@@ -15,7 +16,7 @@ use oxmpi_transport::{MAX_PIECES, NodeMemory, Peer, Piece};
 type Run = (usize, usize);
 
 impl Window {
-    /// `origin` is missing for `MPI_NO_OP`; `result`, unless it is missing, gets what was there before.
+    /// `origin` is `None` for `MPI_NO_OP`; `result`, if given, gets the previous elements.
     pub fn accumulate(
         &self,
         node: &NodeMemory,
@@ -45,7 +46,8 @@ impl Window {
         let most = (STAGE_BYTES / with.extent).max(1);
         let mut done = 0;
         while done < touched {
-            // What the origin has too is combined; what only the target has is read.
+            // Elements that the origin has, too, are combined; further ones of the target are only
+            // read.
             let both = done < combined;
             let (with, left) = if both { (with, combined - done) } else { (&nothing, touched - done) };
             let count = left.min(most);
@@ -118,7 +120,7 @@ struct RemoteRuns<'a> {
     node: &'a NodeMemory,
     process: Peer,
     region: &'a TargetRegion,
-    /// Elements have no gaps.
+    /// Whether elements have no gaps.
     plain: bool,
 }
 
@@ -164,17 +166,17 @@ impl RemoteRuns<'_> {
 
 // ---- elements of the origin and of the result, one extent apart ----
 
-/// Handed out from the first on, some at a time.
+/// Elements in order, some at a time.
 struct Elements<'a> {
     buf: Option<&'a Source<'a>>,
-    /// The same where they are written.
+    /// The same, to be written.
     target: Option<&'a Target<'a>>,
     element: &'a Named,
-    /// The next ones in the program's own memory, when they lie there as they should.
+    /// The next elements in the program's own memory, if they lie one extent apart there.
     dense: Option<*mut u8>,
     cursor: Cursor,
     packed: Vec<u8>,
-    /// Only where elements have gaps.
+    /// Memory for elements with gaps.
     apart: Vec<u8>,
 }
 
@@ -185,7 +187,7 @@ impl<'a> Elements<'a> {
         Elements { buf, target, element, dense, cursor: Cursor::new(), packed: Vec::new(), apart: Vec::new() }
     }
 
-    /// The next ones, to be read.
+    /// The next elements, to be read.
     fn load(&mut self, count: usize) -> *const u8 {
         let at = self.room(count);
         match (self.buf, self.dense) {
@@ -201,7 +203,8 @@ impl<'a> Elements<'a> {
         at
     }
 
-    /// Where to write the next ones, before they are [stored](Elements::store). Null when nobody wants them.
+    /// Where to write the next elements, before [`Elements::store`]. Null when the result is not
+    /// wanted.
     fn room(&mut self, count: usize) -> *mut u8 {
         let (size, extent) = (self.element.size(), self.element.extent());
         match (self.buf, self.dense) {
@@ -234,7 +237,8 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// Copies elements from their packed form, in which pairs have no gaps, to one extent apart; or back.
+/// Copies elements from their packed form, in which pairs have no gaps, to one extent apart; or
+/// back.
 fn spread(element: &Named, packed: &mut [u8], apart: &mut [u8], back: bool) {
     let value = element.scalar.size();
     for (packed, apart) in packed.chunks_exact_mut(element.size()).zip(apart.chunks_exact_mut(element.extent())) {
@@ -254,9 +258,9 @@ fn spread(element: &Named, packed: &mut [u8], apart: &mut [u8], back: bool) {
 // ---- elements of the target ----
 
 enum Places<'a> {
-    /// Elements without gaps are found as bytes.
+    /// Elements without gaps, found as bytes.
     Plain { buf: &'a Region, cursor: Cursor, size: usize },
-    /// The others one by one, from the last to the first.
+    /// Other elements one by one, from the last to the first.
     Apart { runs: Vec<Run>, extent: usize },
 }
 
@@ -288,7 +292,7 @@ impl<'a> Places<'a> {
         Places::Apart { runs, extent }
     }
 
-    /// Adds the next so many elements, which must be there.
+    /// Adds the next `count` elements, which must exist.
     fn next(&mut self, mut count: usize, out: &mut Vec<Run>) {
         match self {
             Places::Plain { buf, cursor, size } => {

@@ -1,4 +1,5 @@
-//! Finds the memory of another rank that an operation means, and refuses what is not part of the window.
+//! Finds the memory that an operation names in the window of a rank, and refuses what is not part
+//! of the window.
 
 use crate::{Flavor, RemoteRun, Target, Window};
 use oxmpi_abi::constants::*;
@@ -7,33 +8,34 @@ use oxmpi_datatype::{Cursor, Datatype, Region, Source, Target as Written};
 use oxmpi_transport::Peer;
 use std::sync::Arc;
 
-/// A piece of a rank's window.
+/// Elements in a rank's window.
 pub struct TargetRegion {
     pub buf: Region,
-    /// Whose addresses the buffer has, when they are not this process's.
+    /// The process whose addresses the buffer has, if it is another one.
     pub process: Option<Peer>,
     pub rank: usize,
-    /// The address, of the same kind, of byte zero of the window.
+    /// The address of byte zero of the window, in the same process.
     pub origin: usize,
     /// The address that the displacement names.
     pub start: usize,
 }
 
 impl TargetRegion {
-    /// The same as memory that this process can read; `None` when it is another process's.
+    /// The region as memory that this process can read; `None` when it is in another process.
     pub(crate) fn near_source(&self) -> Option<Source<'_>> {
         // SAFETY: `Window::target_region` found all of it inside a window that is mapped here or this process's own, and the
         // window keeps its memory for as long as it can be accessed.
         self.process.is_none().then(|| unsafe { Source::new(self.buf.clone()) })
     }
 
-    /// The same as memory that this process can write.
+    /// The region as memory that this process can write.
     pub(crate) fn near_target(&self) -> Option<Written<'_>> {
-        // SAFETY: as for `near_source`; others access the same memory, but no Rust reference covers it.
+        // SAFETY: `Window::target_region` found all of it inside a window that is mapped here or
+        // this process's own; others access the same memory, but no Rust reference covers it.
         self.process.is_none().then(|| unsafe { Written::new(self.buf.clone()) })
     }
 
-    /// The same as a run of another process's memory; `None` when it is no run, or this process's.
+    /// The region as a run in another process; `None` when it has gaps, or is in this process.
     pub fn remote_run(&self) -> Option<RemoteRun> {
         let address = self.buf.as_dense()?.addr();
         let offset = address.wrapping_sub(self.origin);
@@ -45,7 +47,7 @@ impl Window {
     /// So many elements of a type at a displacement in a rank's window.
     pub fn target_region(&self, rank: usize, disp: i64, count: u64, datatype: &Arc<Datatype>) -> Result<TargetRegion> {
         let target = &self.targets[rank];
-        // What the elements span, from the place that the displacement names.
+        // The span of the elements, from the address that the displacement names.
         let span = (i128::from(count) - 1).max(0) * datatype.extent();
         let (low, high) = match count == 0 || datatype.size() == 0 {
             true => (0, 0),
@@ -89,7 +91,7 @@ impl Window {
         Error::new(MPI_ERR_RMA_RANGE, text)
     }
 
-    /// An error unless all bytes that are meant are attached; gaps between them need not be.
+    /// An error unless all bytes of the elements are attached; gaps between them need not be.
     fn check_attached(
         &self,
         rank: usize,
@@ -128,7 +130,7 @@ fn not_attached(rank: usize, from: i128, bytes: i128) -> Error {
     Error::new(MPI_ERR_RMA_RANGE, text)
 }
 
-/// The address of another process's memory, as a pointer that is never followed here.
+/// The address of memory in another process, as a pointer that is never dereferenced here.
 fn remote(target: &Target) -> *mut u8 {
     std::ptr::without_provenance_mut(target.address)
 }

@@ -8,11 +8,11 @@ use oxmpi_datatype::{Cursor, Region, Source, Target};
 use oxmpi_transport::{MAX_PIECES, NodeMemory, Peer, Piece, local};
 use std::io;
 
-/// What is moved at a time where neither side lies in one run.
+/// Bytes moved at a time if neither side is contiguous.
 const STAGE: usize = 64 << 10;
 
-/// Puts all of a buffer into a window. Entries of the target's type may overlap: the standard forbids it, programs do it all
-/// the same, and the last of them stays.
+/// Puts a whole buffer into a window. Entries of the target's type may overlap: the standard
+/// forbids it, but programs do it, and the last entry stays.
 pub fn put(node: &NodeMemory, from: &Source<'_>, to: &TargetRegion) -> Result<()> {
     let bytes = from.len();
     if bytes > to.buf.len() {
@@ -26,7 +26,7 @@ pub fn put(node: &NodeMemory, from: &Source<'_>, to: &TargetRegion) -> Result<()
     Ok(())
 }
 
-/// Gets all of a piece of a window.
+/// Gets a region of a window.
 pub fn get(node: &NodeMemory, to: &Target<'_>, from: &TargetRegion) -> Result<()> {
     let bytes = from.buf.len();
     if bytes > to.len() {
@@ -78,13 +78,13 @@ impl Window {
     }
 }
 
-/// With a system call.
+/// Puts with a system call.
 #[inline]
 pub(crate) fn put_remote(node: &NodeMemory, from: *const u8, bytes: usize, to: RemoteRun) -> Result<()> {
     transfer_run(|local, remote| node.copy_to(to.process, local, remote), from.expose_provenance(), to.address, bytes)
 }
 
-/// With a system call.
+/// Gets with a system call.
 #[inline]
 pub(crate) fn get_remote(node: &NodeMemory, to: *mut u8, bytes: usize, from: RemoteRun) -> Result<()> {
     transfer_run(
@@ -137,7 +137,7 @@ fn read(node: &NodeMemory, process: Peer, from: &Region, to: &Target<'_>, bytes:
     Ok(())
 }
 
-/// Where the near side of a transfer lies: in the buffer itself, or packed.
+/// The local side of a transfer: the buffer itself, or packed bytes.
 struct Stage {
     dense: Option<usize>,
     memory: Vec<u8>,
@@ -160,7 +160,7 @@ impl Stage {
     }
 }
 
-/// One run on each side.
+/// Transfers one run.
 pub(crate) fn transfer_run(
     transfer: impl Fn(&[Piece], &[Piece]) -> io::Result<usize>,
     local: usize,
@@ -175,7 +175,7 @@ pub(crate) fn transfer_run(
     Ok(())
 }
 
-/// A run on our side, pieces on the other.
+/// Transfers a run here from or to pieces in the other process.
 pub(crate) fn transfer_pieces(
     transfer: impl Fn(&[Piece], &[Piece]) -> io::Result<usize>,
     mut local: usize,
@@ -198,7 +198,7 @@ pub(crate) fn transfer_pieces(
     Ok(())
 }
 
-/// How far a transfer came; an error when it came nowhere.
+/// The number of bytes transferred; an error when it is none.
 fn moved(result: io::Result<usize>) -> Result<usize> {
     let why = match result {
         Ok(bytes) if bytes > 0 => return Ok(bytes),
