@@ -5,6 +5,7 @@
 //! links.rs        all links of a process, in two halves
 //! outgoing.rs     sending: local peers by index, far ones by an entry
 //! incoming.rs     receiving: the senders, and the packets that have arrived
+//! caps.rs         what a link can do for a pair of processes, and the limits that follow
 //! end.rs          what every link has
 //! far.rs          the links behind an entry for a far peer
 //! sim/            a simulated network, for tests only (feature `sim`)
@@ -19,6 +20,7 @@
 //! node/           collective operations of ranks that share a board
 //! ```
 
+mod caps;
 mod end;
 mod far;
 mod foreign;
@@ -36,6 +38,7 @@ mod table;
 pub mod tcp;
 pub mod transfer;
 
+pub use caps::{Bulk, Caps, Cut, Direct, RING_EAGER, RING_PART, Why};
 pub use end::Life;
 pub use foreign::Ended;
 pub use incoming::Incoming;

@@ -55,7 +55,9 @@ impl Links {
         for from in (0..network.ranks()).filter(|&from| from != me) {
             links.rx.receive_from_sim(oxmpi_base::ids::Peer::far(from), network.receiver(from, me));
         }
-        links.tx.sim = Some(network.node(me));
+        let sim = network.node(me);
+        links.tx.caps.set_sim_part(sim.max_part());
+        links.tx.sim = Some(sim);
         Ok(links)
     }
 

@@ -5,6 +5,7 @@
 //! A send takes its whole packet, or returns [`Full`] and has sent nothing. The packets of a pair
 //! arrive in the order of the calls; there is no order between pairs.
 
+use crate::caps::{Caps, CapsTable, Direct};
 use crate::end::{End, Life};
 use crate::far::Far;
 use crate::node_memory::NodeMemory;
@@ -27,8 +28,9 @@ pub struct Outgoing {
     local: Box<[Option<Box<Producer>>]>,
     far: FarTable<Far>,
     pub(crate) offers: OwnOffers,
-    /// Whether the kernel lets us copy from and to peers; assumed until it refuses.
-    single_copy: bool,
+    pub(crate) caps: CapsTable,
+    /// Called when a pair first uses its link.
+    on_open: Option<fn(&NodeMemory, Peer, &Caps)>,
     /// Hands out the ends of rings.
     ends: OwnSlot,
     node: NodeMemory,
@@ -39,12 +41,14 @@ pub struct Outgoing {
 impl Outgoing {
     pub(crate) fn new(ends: OwnSlot, cells: OfferCells, node: NodeMemory) -> Outgoing {
         let local = (0..node.ranks()).map(|_| None).collect();
+        let caps = CapsTable::new(node.segment().layout().ring_cells);
         let offers = OwnOffers::new(cells);
         Outgoing {
             local,
             far: FarTable::default(),
             offers,
-            single_copy: true,
+            caps,
+            on_open: None,
             ends,
             node,
             #[cfg(feature = "sim")]
@@ -73,16 +77,37 @@ impl Outgoing {
         self.ends.consumer(from)
     }
 
-    /// The largest part of a message that one packet to `peer` takes: a multiple of [`PART_UNIT`].
+    /// What the link to a peer can do.
     #[inline]
-    pub fn max_part(&self, peer: Peer) -> usize {
-        #[cfg(feature = "sim")]
-        if let (true, Some(sim)) = (peer.is_far(), &self.sim) {
-            return sim.max_part();
+    pub fn caps(&self, peer: Peer) -> &Caps {
+        match peer.slot() {
+            Some(_) => &self.caps.ring,
+            None => self.far_caps(peer),
         }
-        // Rings of foreign senders are no smaller than those of a job.
-        let _ = peer;
-        ring::bytes_in(ring::max_packet(self.node.segment().layout().ring_cells)) - BULK_OFFSET
+    }
+
+    #[cold]
+    fn far_caps(&self, peer: Peer) -> &Caps {
+        #[cfg(feature = "sim")]
+        if self.sim.is_some() {
+            return &self.caps.sim;
+        }
+        if self.node.shares_memory(peer) { &self.caps.ring } else { &self.caps.pretended }
+    }
+
+    /// Whether the memory of peers that share some with us may be copied to and from, as far as is known.
+    pub fn may_copy(&self) -> bool {
+        self.caps.ring.direct == Direct::Allowed
+    }
+
+    /// From now on nothing is copied straight between this process and others.
+    pub fn forbid_copies(&mut self) {
+        self.caps.ring.direct = Direct::Forbidden;
+    }
+
+    /// What is called when a pair first uses its link.
+    pub fn on_open(&mut self, tell: fn(&NodeMemory, Peer, &Caps)) {
+        self.on_open = Some(tell);
     }
 
     /// Sends a head and a few words in one cache line; [`Full`] while there is no room.
@@ -92,8 +117,8 @@ impl Outgoing {
     }
 
     /// Sends a head, the words of `prefix` and the next `bytes` bytes of the buffer (at most
-    /// [`Outgoing::max_part`]); [`Full`] while there is no room. Data that does not fit beside the
-    /// head starts in a cell of its own, so that copies are aligned.
+    /// [`Caps::part`]); [`Full`] while there is no room. Data that does not fit beside the head
+    /// starts in a cell of its own, so that copies are aligned.
     pub fn send_first(
         &mut self,
         peer: Peer,
@@ -178,7 +203,7 @@ impl Outgoing {
         }
     }
 
-    /// Sends the next `bytes` bytes of the buffer (at most [`Outgoing::max_part`]) behind a word for the layer above; [`Full`]
+    /// Sends the next `bytes` bytes of the buffer (at most [`Caps::part`]) behind a word for the layer above; [`Full`]
     /// while there is no room.
     pub fn send_bulk(
         &mut self,
@@ -246,24 +271,36 @@ impl Outgoing {
     #[cold]
     fn open(&mut self, slot: Slot) {
         self.local[slot.index()] = Some(open(&mut self.ends, &self.node, slot));
+        self.tell_opened(Peer::local(slot));
     }
 
     /// The link to a far peer, which is opened at first contact.
     #[inline(never)]
     fn far(&mut self, peer: Peer) -> &mut Far {
-        let far = self.far.at(peer);
-        if let Far::Unopened = far {
-            #[cfg(feature = "sim")]
-            if let Some(tx) = self.sim.as_ref().and_then(|sim| sim.open(peer)) {
-                *far = Far::Sim(tx);
-                return far;
-            }
-            *far = match self.node.pretended_slot(peer) {
-                Some(slot) => Far::Pretended(open(&mut self.ends, &self.node, slot)),
-                None => self.node.open_to_foreign(peer).map_or(Far::Unopened, Far::Foreign),
-            };
+        if let Far::Unopened = self.far.at(peer) {
+            *self.far.at(peer) = self.open_far(peer);
+            self.tell_opened(peer);
         }
-        far
+        self.far.at(peer)
+    }
+
+    #[cold]
+    fn open_far(&mut self, peer: Peer) -> Far {
+        #[cfg(feature = "sim")]
+        if let Some(tx) = self.sim.as_ref().and_then(|sim| sim.open(peer)) {
+            return Far::Sim(tx);
+        }
+        match self.node.pretended_slot(peer) {
+            Some(slot) => Far::Pretended(open(&mut self.ends, &self.node, slot)),
+            None => self.node.open_to_foreign(peer).map_or(Far::Unopened, Far::Foreign),
+        }
+    }
+
+    #[cold]
+    fn tell_opened(&self, peer: Peer) {
+        if let Some(tell) = self.on_open {
+            tell(&self.node, peer, self.caps(peer));
+        }
     }
 
     /// Whether a process is still running.
@@ -305,21 +342,6 @@ impl Outgoing {
             Some(slot) => self.local(slot).reserve(1).is_some(),
             None => self.far(peer).reserve(1).is_some(),
         }
-    }
-
-    /// Whether single copies are allowed between this process and a peer.
-    pub(crate) fn may_copy_with(&self, peer: Peer) -> bool {
-        self.single_copy && self.node.shares_memory(peer)
-    }
-
-    /// Whether single copies with peers that share memory are allowed, as far as is known.
-    pub fn may_copy(&self) -> bool {
-        self.single_copy
-    }
-
-    /// Forbids single copies between this process and all others.
-    pub fn forbid_copies(&mut self) {
-        self.single_copy = false;
     }
 }
 

@@ -3,8 +3,9 @@
 use super::Messages;
 use super::foreign::source;
 use super::ops::{Op, OpId};
+use super::protocol::Mode;
 use super::recv::{Body, Message};
-use super::send::{Mode, Phase, Route, SendOp};
+use super::send::{Phase, Route, SendOp};
 use crate::matching::Envelope;
 use oxmpi_datatype::Source;
 

@@ -3,6 +3,7 @@
 //! ```text
 //! send.rs       small: one packet, or a first and some more      EAGER, MORE
 //!               large or synchronous: an offer that waits        OFFER
+//! protocol.rs   which of the two, decided in one place
 //! recv.rs       packets meet posted receives, or are kept        (matching/)
 //! transfers.rs  messages that were offered: the links move their bytes, the engine says when and tells the peer
 //! loopback.rs   messages to oneself
@@ -16,6 +17,7 @@
 mod foreign;
 mod loopback;
 mod ops;
+mod protocol;
 mod recv;
 mod send;
 mod transfers;
@@ -31,8 +33,9 @@ use std::ops::{Deref, DerefMut};
 
 pub use foreign::{BY_PROCESS, Pending};
 pub use ops::{OpId, Outcome};
+pub use protocol::Mode;
 pub use recv::{Message, Small};
-pub use send::{Mode, Route};
+pub use send::Route;
 
 /// A message, or the first part of one; `aux` is its length. With [`SYNC`] it is also an offer.
 const EAGER: u8 = 1;
@@ -70,8 +73,6 @@ pub struct Messages {
     waiting_queues: Vec<Peer>,
     /// Operations whose transfers need steps by this rank.
     transfers: Vec<OpId>,
-    /// The longest message that is sent without asking its receiver.
-    eager_limit: usize,
     /// Peers that must be told that they shall send offers only, or that they need not any more.
     pressure_news: Vec<Peer>,
 }
@@ -125,10 +126,8 @@ impl Engine {
         if !single_copy {
             tx.forbid_copies();
         }
+        tx.on_open(protocol::explain_link);
         let ranks = tx.node().ranks();
-        // The parts of a message must not fill the ring, or two ranks that send to each other would
-        // deadlock.
-        let eager_limit = EAGER_LIMIT.min(tx.max_part(tx.own()));
         let messages = Messages {
             tx,
             ops: Ops::default(),
@@ -137,7 +136,6 @@ impl Engine {
             peers: PeerTable::new(ranks),
             waiting_queues: Vec::new(),
             transfers: Vec::new(),
-            eager_limit,
             pressure_news: Vec::new(),
         };
         Engine { rx, messages, first_sender: 0 }
@@ -381,9 +379,9 @@ impl Messages {
 
     // ---- for tools ----
 
-    /// The longest message that is sent without asking its receiver.
+    /// The longest message to another process of the node that is sent without asking its receiver.
     pub fn eager_limit(&self) -> usize {
-        self.eager_limit
+        self.tx.caps(self.tx.own()).eager
     }
 
     /// Bytes of messages that are stored until they are received.
@@ -418,7 +416,3 @@ impl Messages {
         peers.all(|peer| self.tx.life(peer) != Life::Running)
     }
 }
-
-/// Messages up to this length go through the ring at once. For longer ones, two copies cost more
-/// than asking the receiver and copying from both sides.
-const EAGER_LIMIT: usize = 8 << 10;

@@ -3,13 +3,13 @@
 
 use super::foreign::source;
 use super::ops::{Op, OpId, Outcome};
-use super::{Arrived, Assembly, EAGER_LIMIT, Engine, Messages, SYNC};
+use super::{Arrived, Assembly, Engine, Messages, SYNC};
 use crate::matching::{Envelope, MessageId, Pattern, PostedId};
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Status};
 use oxmpi_datatype::{Cursor, Target};
 use oxmpi_transport::transfer::{RecvTransfer, RemoteOffer, RemoteRegion};
-use oxmpi_transport::{INLINE_BYTES, Packet, Peer};
+use oxmpi_transport::{INLINE_BYTES, Packet, Peer, RING_EAGER};
 
 pub(super) struct RecvOp {
     pub buf: Target<'static>,
@@ -281,7 +281,7 @@ impl Messages {
         let head = packet.head();
         let envelope = Envelope { context: head.context, source: source(head.source, peer), tag: head.tag };
         let bytes = head.aux as usize;
-        if head.flags != 0 || bytes > EAGER_LIMIT {
+        if head.flags != 0 || bytes > RING_EAGER {
             return self.arrive_sync(peer, packet, &envelope, head.flags, bytes, defer_unmatched);
         }
         let here = bytes.min(packet.room(0));

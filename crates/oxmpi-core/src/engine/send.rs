@@ -3,19 +3,13 @@
 //! pair never overtake each other.
 
 use super::ops::{Op, OpId, Outcome};
+use super::protocol::{self, Mode, Protocol};
 use super::{EAGER, MORE, Messages, OFFER, Queued, SYNC};
+use crate::explain;
 use crate::matching::MessageId;
 use oxmpi_datatype::{Cursor, OwnedBytes, Source};
 use oxmpi_transport::transfer::{SendTransfer, Withdrawal};
-use oxmpi_transport::{Full, Head, INLINE_BYTES, PART_UNIT, Peer};
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// Standard, ready and (from a buffer that the caller provides) buffered mode.
-    Standard,
-    /// Completes only after the receiver has started to receive.
-    Synchronous,
-}
+use oxmpi_transport::{Full, Head, Peer, RING_PART};
 
 /// The destination of a message, and how the receiver identifies it.
 #[derive(Clone, Copy, Debug)]
@@ -79,16 +73,6 @@ impl SendOp {
     }
 }
 
-/// The first part of a longer message: long enough to be worth the packet, short enough that the
-/// receiver starts soon. All parts but the last fill their cells, because a receiver takes as much
-/// as a packet has room for.
-const FIRST_PART: usize = 4096;
-/// The parts after the first.
-const NEXT_PART: usize = 4096;
-/// Messages up to this length are not worth splitting.
-const ONE_PART: usize = FIRST_PART + 2048;
-const _: () = assert!(FIRST_PART.is_multiple_of(PART_UNIT) && NEXT_PART.is_multiple_of(PART_UNIT));
-
 enum Pushed {
     All,
     Part,
@@ -100,18 +84,18 @@ impl Messages {
     #[inline]
     pub fn send_small(&mut self, route: &Route, buf: &Source<'_>) -> bool {
         let (peer, len) = (route.peer, buf.len());
-        if len > FIRST_PART || peer.is_far() || peer == self.tx.own() || !self.peers.at(peer).queue.is_empty() {
+        if len > RING_PART || peer.is_far() || peer == self.tx.own() || !self.peers.at(peer).queue.is_empty() {
             return false;
         }
         if self.tx.under_pressure(peer) {
             return false;
         }
         let head = route.head(EAGER, 0, len as u32);
-        if len <= INLINE_BYTES {
+        if protocol::is_inline(len) {
             return self.tx.send_inline(peer, &head, buf).is_ok();
         }
-        let sent =
-            len <= self.tx.max_part(peer) && self.tx.send_first(peer, &head, &[], buf, &mut Cursor::new(), len).is_ok();
+        let sent = len <= self.tx.caps(peer).part
+            && self.tx.send_first(peer, &head, &[], buf, &mut Cursor::new(), len).is_ok();
         if sent {
             self.tx.expect_as_long(peer, len);
         }
@@ -124,8 +108,12 @@ impl Messages {
         if route.peer == self.tx.own() {
             return self.send_loopback(mode, route, buf);
         }
-        let eager = mode == Mode::Standard && buf.len() <= self.eager_limit && !self.tx.under_pressure(route.peer);
-        if !eager {
+        let caps = *self.tx.caps(route.peer);
+        let (protocol, why) = protocol::protocol(&caps, mode, buf.len(), || self.tx.under_pressure(route.peer));
+        if explain::is_on() {
+            protocol::explain_message(self.tx.node(), route.peer, buf.len(), (protocol, why));
+        }
+        if !matches!(protocol, Protocol::Inline | Protocol::Eager) {
             return Some(self.send_queued(SendOp::new(*route, buf, Phase::ToOffer)));
         }
         if !self.peers.at(route.peer).queue.is_empty() {
@@ -193,17 +181,17 @@ impl Messages {
     /// Puts as much of a message into the ring as there is room for.
     fn push_eager(&mut self, route: &Route, buf: &Source<'_>, cursor: &mut Cursor) -> Pushed {
         let (peer, len) = (route.peer, buf.len());
+        let cut = self.tx.caps(peer).cut;
         let mut pushed = Pushed::Nothing;
         if cursor.position() == 0 {
-            let part = if len <= ONE_PART { len } else { FIRST_PART }.min(self.tx.max_part(peer));
+            let part = if len <= cut.whole { len } else { cut.first };
             if self.tx.send_first(peer, &route.head(EAGER, 0, len as u32), &[], buf, cursor, part) == Err(Full) {
                 return pushed;
             }
             pushed = Pushed::Part;
         }
-        let most = NEXT_PART.min(self.tx.max_part(peer));
         while cursor.position() < len {
-            let part = most.min(len - cursor.position());
+            let part = cut.next.min(len - cursor.position());
             if self.tx.send_bulk(peer, MORE, 0, buf, cursor, part) == Err(Full) {
                 return pushed;
             }
@@ -216,10 +204,12 @@ impl Messages {
     /// Offers a message to its receiver. A short one travels with the offer.
     fn push_offer(&mut self, op: OpId, send: &mut SendOp) -> bool {
         let (peer, len) = (send.route.peer, send.buf.len());
-        let offered = if len <= FIRST_PART.min(self.tx.max_part(peer)) {
-            self.tx.offer_with_bytes(peer, &send.route.head(EAGER, SYNC, len as u32), op.word(), &send.buf)
-        } else {
-            self.tx.offer(peer, &send.route.head(OFFER, 0, 0), op.word(), &send.buf)
+        let pressed = self.tx.under_pressure(peer);
+        let offered = match protocol::offered(self.tx.caps(peer), len, pressed) {
+            Protocol::OfferWithBytes => {
+                self.tx.offer_with_bytes(peer, &send.route.head(EAGER, SYNC, len as u32), op.word(), &send.buf)
+            }
+            _ => self.tx.offer(peer, &send.route.head(OFFER, 0, 0), op.word(), &send.buf),
         };
         let Ok(transfer) = offered else { return false };
         send.phase = Phase::Offered(transfer);

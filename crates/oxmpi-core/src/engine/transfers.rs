@@ -5,8 +5,9 @@
 use super::ops::{Op, OpId, Outcome};
 use super::recv::{self, Message, RecvOp};
 use super::send::{self, SendOp};
-use super::{Arrived, Messages};
-use oxmpi_transport::transfer::{Answer, OPERATION_WORD, RemoteOffer, RemoteRegion, Step};
+use super::{Arrived, Messages, protocol};
+use crate::explain;
+use oxmpi_transport::transfer::{Answer, Begun, OPERATION_WORD, RemoteOffer, RemoteRegion, Step};
 use oxmpi_transport::{Packet, Peer};
 
 impl Messages {
@@ -20,16 +21,22 @@ impl Messages {
         bytes: u64,
     ) {
         let Some(recv) = self.ops.recv_mut(op) else { return };
-        let (transfer, control) = self.tx.receive(peer, offer, region, bytes, op.word(), &recv.buf);
-        match transfer {
-            Some(transfer) => {
+        let control = match self.tx.receive(peer, offer, region, bytes, op.word(), &recv.buf) {
+            Begun::Moving { transfer, control, how } => {
+                if explain::is_on() {
+                    protocol::explain_bulk(self.tx.node(), peer, bytes, how);
+                }
                 if transfer.needs_steps() {
                     self.transfers.push(op);
                 }
                 recv.phase = recv::Phase::Moving(transfer);
+                control
             }
-            None => self.finish_recv(op),
-        }
+            Begun::Done(control) => {
+                self.finish_recv(op);
+                control
+            }
+        };
         self.tell(peer, control);
     }
 

@@ -19,7 +19,7 @@ mod receiving;
 mod sending;
 
 pub use pieces::RemoteRegion;
-pub use receiving::{RecvTransfer, RemoteOffer};
+pub use receiving::{Begun, RecvTransfer, RemoteOffer};
 pub use sending::{Answer, SendTransfer, Withdrawal};
 
 use crate::outgoing::{Full, Outgoing};

@@ -6,6 +6,7 @@
 
 use super::pieces::{self, List, RemotePieces, RemoteRegion};
 use super::{CLAIMED, Control, OPERATION_WORD, STREAM, Step, WITHDRAWN};
+use crate::caps::{self, Bulk, Why};
 use crate::outgoing::Outgoing;
 use crate::packet::Packet;
 use oxmpi_base::ids::Peer;
@@ -41,6 +42,14 @@ pub struct Copying {
     _list: Option<List>,
     copy: CellCopy,
     share: Share,
+}
+
+/// How a receive begins whose message was claimed. The sender must be told.
+pub enum Begun {
+    /// There are no bytes to move.
+    Done(Control),
+    /// The bytes move this way, and why.
+    Moving { transfer: RecvTransfer, control: Control, how: (Bulk, Why) },
 }
 
 #[derive(Clone, Copy)]
@@ -145,7 +154,7 @@ impl Outgoing {
     }
 
     /// Begins to move the bytes of a message that was claimed into a buffer, as many as there are and it has room for. The
-    /// sender must be told; `None`: there are none. `op` names the receive in packets.
+    /// sender must be told. `op` names the receive in packets.
     pub fn receive(
         &mut self,
         peer: Peer,
@@ -154,13 +163,13 @@ impl Outgoing {
         bytes: u64,
         op: u64,
         buf: &Target<'_>,
-    ) -> (Option<RecvTransfer>, Control) {
+    ) -> Begun {
         let length = bytes.min(buf.len() as u64);
         if length == 0 {
-            return (None, self.acknowledge(peer, offer));
+            return Begun::Done(self.acknowledge(peer, offer));
         }
         let (mut target, mut list) = (RemoteRegion::NONE, None);
-        if region != RemoteRegion::NONE && self.may_copy_with(peer) {
+        let (bulk, why) = caps::bulk(self.caps(peer), region != RemoteRegion::NONE, || {
             match buf.as_dense() {
                 Some(run) => target = RemoteRegion::run(run as u64),
                 None => list = List::of(buf, length as usize),
@@ -168,16 +177,20 @@ impl Outgoing {
             if let Some(list) = &list {
                 target = list.region();
             }
-        }
-        let cell = if target == RemoteRegion::NONE { None } else { self.offer_cell_of(peer, offer) };
+            target != RemoteRegion::NONE
+        });
+        let cell = if bulk == Bulk::Copy { self.offer_cell_of(peer, offer) } else { None };
         let Some((cell, id)) = cell else {
-            return (Some(RecvTransfer::Stream { from: peer, left: length }), ask_for_stream(offer, op, length));
+            let transfer = RecvTransfer::Stream { from: peer, left: length };
+            return Begun::Moving { transfer, control: ask_for_stream(offer, op, length), how: (Bulk::Stream, why) };
         };
         let copy =
             CellCopy { target: target.address as usize, pieces: target.pieces.into(), length, chunk: chunk(length) };
         cell.invite(&copy);
         let copying = Copying { peer, offer, id, region, far: None, _list: list, copy, share: Share::Both };
-        (Some(RecvTransfer::Copy(Box::new(copying))), Control::new(CLAIMED, [offer.number, offer.send, 0, 0]))
+        let (transfer, control) =
+            (RecvTransfer::Copy(Box::new(copying)), Control::new(CLAIMED, [offer.number, offer.send, 0, 0]));
+        Begun::Moving { transfer, control, how: (bulk, why) }
     }
 
     /// The receiver's part in moving the bytes. `op` is the one that [`Outgoing::receive`] got.

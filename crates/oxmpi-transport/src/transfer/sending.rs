@@ -4,6 +4,7 @@
 
 use super::pieces::{self, List, RemotePieces, RemoteRegion};
 use super::{CLAIMED, Control, DATA, STREAM, Step, WITHDRAW, WITHDRAWN};
+use crate::caps::Direct;
 use crate::outgoing::{Full, Outgoing};
 use crate::packet::{Head, Packet};
 use oxmpi_base::ids::Peer;
@@ -105,9 +106,11 @@ impl Outgoing {
         }
         let offer = self.new_offer(peer)?;
         let (mut region, mut pieces) = (RemoteRegion::NONE, None);
-        if let Some(at) = dense.filter(|_| self.node().shares_memory(peer)) {
+        let direct = self.caps(peer).direct;
+        if let Some(at) = dense.filter(|_| direct != Direct::Apart) {
+            // Also where this process may not copy: the receiver may.
             region = RemoteRegion::run(at as u64);
-        } else if self.may_copy_with(peer)
+        } else if direct == Direct::Allowed
             && let Some(list) = List::of(buf, buf.len())
         {
             region = list.region();
@@ -268,7 +271,7 @@ impl Outgoing {
     /// Sends parts of a stream while there is room.
     fn step_stream(&mut self, peer: Peer, receive: u64, length: u64, buf: &Source<'_>, cursor: &mut Cursor) -> Step {
         let long_blocks = buf.average_block() >= LONG_BLOCK;
-        let part = stream_part(length, long_blocks).min(self.max_part(peer));
+        let part = stream_part(length, long_blocks).min(self.caps(peer).part);
         let mut step = Step::Idle;
         while (cursor.position() as u64) < length {
             let bytes = part.min(length as usize - cursor.position());
