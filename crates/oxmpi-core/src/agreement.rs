@@ -1,15 +1,15 @@
 //! Agreements: small collective exchanges inside the library in which processes agree on something,
 //! such as the context of a new communicator.
 //!
-//! An agreement is an `async` function over a [`AgreementIo`], written once. A blocking call drives it in
-//! its wait; a nonblocking one leaves it to
-//! [`Process::progress`](crate::process::Process::progress) as a task. Polling alone drives it:
-//! nothing wakes it, it looks again whenever messages have moved.
+//! An agreement is an `async` function over [`AgreementIo`], written once. A blocking call drives
+//! it in its wait; a nonblocking one leaves it to
+//! [`Process::progress`](crate::process::Process::progress) as a task. It is driven by polling
+//! alone: nothing wakes it, and it is polled whenever messages have moved.
 //!
-//! The function cannot touch the engine: it leaves its requests in memory that it shares with its
-//! driver, and the driver performs them. A message is identified by its sender's process, which no
-//! two members of anything share. Process numbers are valid in their own process only: processes
-//! tell each other process ids.
+//! The function cannot access the engine: it leaves its requests in memory that it shares with its
+//! driver, and the driver performs them. A message is identified by its sender's process, which is
+//! unique. Process numbers are valid only in their own process, so processes send each other
+//! process ids.
 
 mod drive;
 
@@ -26,24 +26,24 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-/// Who agreements to whom, and how their messages are told from others.
+/// The members of an agreement, and how their messages are distinguished from others.
 #[derive(Clone)]
 pub struct Participants {
     pub members: Ranks,
-    /// This process's place among the members.
+    /// This process's index among the members.
     pub rank: usize,
     pub context: u32,
     pub tag: i32,
 }
 
 impl Participants {
-    /// A set of participants that `process` is one of.
+    /// The participants, of which `process` is one.
     pub fn new(members: Ranks, process: Peer, context: u32, tag: i32) -> Participants {
         let rank = members.position(process).unwrap_or_else(|| unreachable!("a process agreements among its own"));
         Participants { members, rank, context, tag }
     }
 
-    /// A set of participants of two, in which this process is the first; the other may see it the other way around.
+    /// Two participants, this process first; the other may list them the other way around.
     pub fn between(own: Peer, other: Peer, context: u32, tag: i32) -> Participants {
         Participants { members: vec![own, other].into(), rank: 0, context, tag }
     }
@@ -56,7 +56,7 @@ impl Participants {
         self.members.is_empty()
     }
 
-    /// The same with this member first, which is who speaks in [`AgreementIo::tell`].
+    /// The same with this member first, who is the sender in [`AgreementIo::tell`].
     pub fn led_by(&self, leader: usize) -> Participants {
         if leader == 0 {
             return self.clone();
@@ -72,7 +72,7 @@ impl Participants {
     }
 }
 
-/// One side of a conversation: what an `async` function speaks through.
+/// Through this an agreement sends, receives and asks its driver.
 #[derive(Clone, Default)]
 pub struct AgreementIo {
     pending: Arc<Mutex<PendingIo>>,
@@ -92,7 +92,7 @@ enum Order {
 }
 
 enum Question {
-    /// So many words; `None` for the group: whoever else has died.
+    /// So many words. `None` for the group: other members may die.
     Receive(Pattern, usize, Option<Ranks>),
     Draw {
         between_jobs: bool,
@@ -138,13 +138,13 @@ impl AgreementIo {
         self.pending().orders.push(Order::Send(route, bytes));
     }
 
-    /// Waits for so many words from a member; an error when any member has died, since another that
+    /// Waits for so many words from a member. An error when any member has died, since another that
     /// has noticed it sends no more.
     pub async fn receive(&self, participants: &Participants, from: usize, count: usize) -> Result<Vec<u64>> {
         self.receive_unless(participants, from, count, Some(participants.members.clone())).await
     }
 
-    /// Waits for a word from a member, unless just that one has ended.
+    /// Waits for a word from a member, unless that one has ended.
     async fn receive_if_lives(&self, participants: &Participants, from: usize) {
         let _ = self.receive_unless(participants, from, 1, None).await;
     }
@@ -164,7 +164,7 @@ impl AgreementIo {
         }
     }
 
-    /// A context of this process's own to propose to others; `None` when all are in use.
+    /// A context of this process to propose to others; `None` when all are in use.
     pub async fn draw(&self, between_jobs: bool) -> Option<Proposal> {
         match self.ask(Question::Draw { between_jobs }).await {
             Answer::Drawn(proposal) => proposal,
@@ -172,13 +172,14 @@ impl AgreementIo {
         }
     }
 
-    /// A drawn context that nobody will use.
+    /// Returns a drawn context that will not be used.
     pub fn give_back(&self, proposal: Proposal) {
         self.pending().orders.push(Order::GiveBack(proposal));
     }
 
-    /// Whether this process has nothing left of an earlier use of the context, nor holds it for another agreement. If so, it
-    /// holds it for this one until it is [released](AgreementIo::release) or used.
+    /// Whether this process has nothing left of an earlier use of the context and does not hold it
+    /// for another agreement. If so, it holds it for this one until it is
+    /// [released](AgreementIo::release) or used.
     pub async fn reserve(&self, context: u32) -> bool {
         match self.ask(Question::Reserve(context)).await {
             Answer::Reserved(free) => free,
@@ -190,7 +191,7 @@ impl AgreementIo {
         self.pending().orders.push(Order::Release(context));
     }
 
-    /// What processes of any job know some processes by.
+    /// The ids of processes, which processes of any job understand.
     pub async fn ids_of(&self, members: &Ranks) -> Vec<ProcessId> {
         match self.ask(Question::IdsOf(members.clone())).await {
             Answer::Ids(ids) => ids,
@@ -198,7 +199,7 @@ impl AgreementIo {
         }
     }
 
-    /// The processes with some ids; an error when one cannot be reached.
+    /// The peers for ids; an error when one cannot be reached.
     pub async fn peers_at(&self, ids: Vec<ProcessId>) -> Result<Vec<Peer>> {
         match self.ask(Question::PeersAt(ids)).await {
             Answer::Peers(peers) => peers,
@@ -206,7 +207,7 @@ impl AgreementIo {
         }
     }
 
-    /// Whether the processes are of more than one job; they all agree about that.
+    /// Whether the processes belong to more than one job; all get the same answer.
     pub async fn spans_jobs(&self, members: &Ranks) -> bool {
         match self.ask(Question::SpansJobs(members.clone())).await {
             Answer::SpansJobs(spans) => spans,
@@ -216,7 +217,8 @@ impl AgreementIo {
 
     // ---- small collective operations ----
 
-    /// The first member tells all others: down a binomial tree. Every member gives as many words as will come.
+    /// Broadcasts words of the first member along a binomial tree. Every member passes as many
+    /// words as will come.
     pub async fn tell(&self, participants: &Participants, words: &mut [u64]) -> Result<()> {
         let (rank, size) = (participants.rank, participants.len());
         // The lowest set bit of a rank is its distance from its parent.
@@ -233,24 +235,24 @@ impl AgreementIo {
         Ok(())
     }
 
-    /// Whether all members say yes: up the tree, and down again.
+    /// Whether all members agree: up the tree, and down again.
     pub async fn all(&self, participants: &Participants, yes: bool) -> Result<bool> {
         Ok(self.common(participants, u64::from(yes)).await? == 1)
     }
 
-    /// The bits that all members have.
+    /// The bitwise AND over all members.
     pub async fn common(&self, participants: &Participants, bits: u64) -> Result<u64> {
         let mut common = [self.gather_up(participants, bits, |one, other| one & other).await?];
         self.tell(participants, &mut common).await?;
         Ok(common[0])
     }
 
-    /// The least of what the members say, for the first of them to hear.
+    /// The minimum over all members; only the first member gets it.
     pub async fn least(&self, participants: &Participants, own: u64) -> Result<u64> {
         self.gather_up(participants, own, u64::min).await
     }
 
-    /// What the members say, combined up the tree. The first of them hears all of it.
+    /// Combines the values of all members up the tree. Only the first member gets the result.
     async fn gather_up(&self, participants: &Participants, own: u64, combine: fn(u64, u64) -> u64) -> Result<u64> {
         let (rank, size) = (participants.rank, participants.len());
         let mut so_far = own;
@@ -267,7 +269,7 @@ impl AgreementIo {
         Ok(so_far)
     }
 
-    /// Waits until all members have come here, but for those that have ended: up the tree and down
+    /// Waits until all members have arrived, except those that have ended: up the tree and down
     /// again, whoever is missing. Never fails.
     pub async fn part(&self, participants: &Participants) -> Result<()> {
         let (rank, size) = (participants.rank, participants.len());
@@ -291,7 +293,8 @@ impl AgreementIo {
         Ok(())
     }
 
-    /// What each member says, by rank, in rounds that double what is known. Every member says the same number of words.
+    /// The words of each member, by rank, in rounds that double what is known. Every member passes
+    /// the same number of words.
     pub async fn gather(&self, participants: &Participants, own: &[u64]) -> Result<Vec<u64>> {
         let (rank, size, width) = (participants.rank, participants.len(), own.len());
         let mut known = own.to_vec();
@@ -306,7 +309,7 @@ impl AgreementIo {
         Ok(known)
     }
 
-    /// As [`AgreementIo::gather`], for lists that need not be of one length.
+    /// As [`AgreementIo::gather`], for lists of different lengths.
     pub async fn gather_lists(&self, participants: &Participants, own: &[u64]) -> Result<Vec<Vec<u64>>> {
         let (rank, size) = (participants.rank, participants.len());
         let lengths = self.gather(participants, &[own.len() as u64]).await?;
@@ -332,18 +335,18 @@ fn word(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word))
 }
 
-/// Whether processes are of more than one job.
+/// Whether processes belong to more than one job.
 pub fn spans_jobs(ids: &[ProcessId]) -> bool {
     ids.windows(2).any(|pair| pair[0].job != pair[1].job)
 }
 
-/// A conversation under way.
+/// An agreement under way.
 pub struct Agreement<T> {
     future: Pin<Box<dyn Future<Output = T> + Send>>,
     io: AgreementIo,
     receiving: Option<Awaited>,
-    /// Messages that wait for room. The conversation lasts until they have left, so that a process that starts one
-    /// after the other is held back by those that are slower.
+    /// Messages that wait for room. The agreement lasts until they have been sent, so that a
+    /// process that starts one after another is throttled by slower ones.
     sending: Vec<OpId>,
     result: Option<T>,
 }
@@ -354,7 +357,7 @@ struct Awaited {
     pattern: Pattern,
     /// Where the words go.
     bytes: OwnedBytes,
-    /// The processes of which none may die, beside the sender.
+    /// The processes, beside the sender, whose death ends the receive.
     members: Option<Ranks>,
     /// Why nothing will come.
     failure: Option<Error>,
@@ -367,8 +370,8 @@ impl<T> Agreement<T> {
     }
 }
 
-/// Many processes without any transport: every member's conversation is driven in turn, and messages wait in lists. Shows what
-/// an agreement comes to and what it costs at any size.
+/// Many processes without any transport: the agreement of every member is driven in turn, and
+/// messages wait in lists. Shows the result and the cost of an agreement at any size.
 #[cfg(test)]
 pub(crate) mod simulated {
     use super::*;
@@ -386,7 +389,7 @@ pub(crate) mod simulated {
         pub words: usize,
         pub given_back: usize,
         drawn: Vec<u32>,
-        /// What each process draws, and whether it says that a context is free there.
+        /// What each process draws, and whether a context is free there.
         pub draw: fn(process: usize, count: u32) -> Option<Proposal>,
         pub is_free: fn(process: usize, context: u32) -> bool,
     }
@@ -406,7 +409,7 @@ pub(crate) mod simulated {
             }
         }
 
-        /// Runs the conversations of some processes to their ends; panics when they wait for each other for ever.
+        /// Drives the agreements of some processes to their ends; panics when they deadlock.
         pub fn run<T>(&mut self, agreements: Vec<(usize, Agreement<T>)>) -> Vec<T> {
             let count = agreements.len();
             let mut agreements: Vec<Option<(usize, Agreement<T>)>> = agreements.into_iter().map(Some).collect();
@@ -508,7 +511,7 @@ mod tests {
 
     const SIZES: [usize; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 31, 100, 1000];
 
-    /// Each member holds the same conversation.
+    /// Each member runs the same agreement.
     fn everybody<T, F>(size: usize, agreement: impl Fn(AgreementIo, Participants) -> F) -> (Vec<T>, usize)
     where
         F: Future<Output = T> + Send + 'static,

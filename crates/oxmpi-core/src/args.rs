@@ -1,7 +1,8 @@
-//! Arguments of MPI functions that lie in the program's memory. A value here is the proof that the memory is there: making one
-//! from a pointer is unsafe and happens once, in an entry point, where the standard's text on the function is the promise;
-//! using one is safe. Elements are read and written where they lie, and no reference to them outlives a statement: a call that
-//! waits lets other threads and the program's own functions run.
+//! Arguments of MPI functions that point into the program's memory. A value here is the proof that
+//! the memory is valid: making one from a pointer is unsafe and happens once, in an entry point,
+//! where the standard's text on the function is the promise; using one is safe. Elements are
+//! accessed in place, and no reference to them outlives a statement: a call that waits lets other
+//! threads and user functions run.
 #![expect(unsafe_code, reason = "the one place that follows pointers to a program's arguments")]
 
 use crate::process::Process;
@@ -13,7 +14,7 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 
-/// What a null pointer is answered with where an argument must not be one.
+/// The error for a null pointer where the argument must not be null.
 #[cold]
 pub fn null_pointer(name: &str) -> Error {
     Error::new(MPI_ERR_ARG, format!("the argument {name} is a null pointer"))
@@ -32,8 +33,8 @@ pub struct SourceArg<'m> {
 
 impl<'m> SourceArg<'m> {
     /// # Safety
-    /// Where `datatype` and `count` are right, so many elements at `address` may be read until `'m` ends; for `'static`, until the
-    /// operation that is started with them has reported its end.
+    /// If `datatype` and `count` are valid, so many elements at `address` may be read until `'m`
+    /// ends; for `'static`, until the operation that is started with them is complete.
     #[inline(always)]
     pub unsafe fn new(address: *const c_void, count: i64, datatype: Datatype) -> SourceArg<'m> {
         SourceArg { address: address.cast(), count, datatype, memory: PhantomData }
@@ -52,13 +53,14 @@ impl<'m> SourceArg<'m> {
         SourceArg { count, ..self }
     }
 
-    /// The length of the memory, if it is contiguous, of a predefined type, and the arguments are plainly right.
+    /// The length of the memory, if it is contiguous, of a predefined type, and the arguments are
+    /// plainly valid.
     #[inline(always)]
     pub fn plain_bytes(self) -> Option<usize> {
         plain_bytes(self.address, self.count, self.datatype)
     }
 
-    /// The memory, if it has such a length.
+    /// The memory, if [`SourceArg::plain_bytes`] has a length.
     #[inline(always)]
     pub fn plain(self) -> Option<Source<'m>> {
         let bytes = self.plain_bytes()?;
@@ -78,7 +80,8 @@ pub struct TargetArg<'m> {
 
 impl<'m> TargetArg<'m> {
     /// # Safety
-    /// As for [`SourceArg::new`], for writing and reading; and no Rust reference to the memory is used meanwhile.
+    /// As for [`SourceArg::new`], for writing and reading; no Rust reference to the memory is used
+    /// until then.
     #[inline(always)]
     pub unsafe fn new(address: *mut c_void, count: i64, datatype: Datatype) -> TargetArg<'m> {
         TargetArg { address: address.cast(), count, datatype, memory: PhantomData }
@@ -118,11 +121,11 @@ impl<'m> TargetArg<'m> {
     }
 }
 
-/// The length of a contiguous buffer of a predefined type, if the arguments are plainly right.
+/// The length of a contiguous buffer of a predefined type, if the arguments are plainly valid.
 #[inline(always)]
 fn plain_bytes(address: *const u8, count: i64, datatype: Datatype) -> Option<usize> {
     let size = oxmpi_datatype::dense_size(datatype.0)?;
-    // Counts beyond this take the general way, so that the product cannot overflow.
+    // Larger counts take the general path, so that the product cannot overflow.
     if !(0..1 << 31).contains(&count) || ((address as usize) < 4096 && count > 0) {
         return None;
     }
@@ -147,7 +150,7 @@ impl Process {
     }
 }
 
-/// Where an access to a window goes.
+/// The target of an access to a window.
 #[derive(Clone, Copy)]
 pub struct At {
     pub rank: c_int,
@@ -178,7 +181,7 @@ impl<'m> PackedSource<'m> {
         PackedSource { address: address.cast(), size, memory: PhantomData }
     }
 
-    /// The bytes from a position on, which lies in the buffer; null is right when `needed` is 0.
+    /// The bytes from a position inside the buffer; null is valid when `needed` is 0.
     pub fn from(self, position: usize, needed: usize, name: &str) -> Result<Source<'m>> {
         check_packed(self.address, needed, name)?;
         let left = (self.size as usize).saturating_sub(position);
@@ -222,7 +225,7 @@ fn check_packed(address: *const u8, needed: usize, name: &str) -> Result<()> {
 
 // ---- arrays ----
 
-/// An array to read, and how many elements it has; null if it has none, or by mistake.
+/// An array to read, and its number of elements; null if it is empty, or by mistake.
 pub struct Array<'m, T> {
     base: *const T,
     count: i64,
@@ -269,7 +272,8 @@ impl<'m, T: Copy> Array<'m, T> {
     }
 }
 
-/// An array to read whose length follows from something else than an argument: the size of a group, say.
+/// An array to read whose length does not come from an argument, but from the size of a group, for
+/// example.
 pub struct Open<'m, T> {
     base: *const T,
     memory: PhantomData<&'m T>,
@@ -285,8 +289,8 @@ impl<T> Copy for Open<'_, T> {}
 
 impl<'m, T: Copy> Open<'m, T> {
     /// # Safety
-    /// `base` is null, a special value of the standard's, or the array that the standard asks for, which nobody changes
-    /// until `'m` ends.
+    /// `base` is null, a special value of the standard, or the array that the standard requires,
+    /// which nobody changes until `'m` ends.
     #[inline]
     pub unsafe fn new(base: *const T) -> Open<'m, T> {
         Open { base, memory: PhantomData }
@@ -304,7 +308,7 @@ impl<'m, T: Copy> Open<'m, T> {
     }
 }
 
-/// The argument `argv` of a command: strings, of which the last may be followed by a null pointer.
+/// The argument `argv` of a command: strings, possibly followed by a null pointer.
 #[derive(Clone, Copy)]
 pub struct Strings<'m> {
     base: *const *mut std::ffi::c_char,
@@ -319,7 +323,7 @@ impl<'m> Strings<'m> {
         Strings { base, memory: PhantomData }
     }
 
-    /// As many as there are, `most` at most.
+    /// All strings, at most `most`.
     pub fn first(self, most: usize, name: &str) -> Result<Vec<&'m [u8]>> {
         if most > 0 && self.base.is_null() {
             return Err(null_pointer(name));
@@ -330,13 +334,13 @@ impl<'m> Strings<'m> {
         Ok(pointers.map(|string| unsafe { std::ffi::CStr::from_ptr(string) }.to_bytes()).collect())
     }
 
-    /// All of them; null stands for none.
+    /// All strings; null stands for none.
     pub fn all(self) -> Vec<&'m [u8]> {
         if self.base.is_null() { Vec::new() } else { self.first(usize::MAX, "argv").unwrap_or_default() }
     }
 }
 
-/// A string that only one process has to give.
+/// A string that is significant on only one process.
 #[derive(Clone, Copy)]
 pub struct Text<'m> {
     at: *const std::ffi::c_char,
@@ -361,7 +365,7 @@ impl<'m> Text<'m> {
     }
 }
 
-/// An array to write to, and how many elements there is room for.
+/// An array to write, and the number of elements that it has room for.
 pub struct OutArray<'m, T> {
     base: *mut T,
     room: i64,
@@ -378,7 +382,8 @@ impl<T> Copy for OutArray<'_, T> {}
 
 impl<'m, T: Copy> OutArray<'m, T> {
     /// # Safety
-    /// `base` is null, a special value of the standard's, or `room` elements can be written there until `'m` ends.
+    /// `base` is null, a special value of the standard, or `room` elements can be written there
+    /// until `'m` ends.
     #[inline]
     pub unsafe fn new(base: *mut T, room: i64) -> OutArray<'m, T> {
         OutArray { base, room, memory: PhantomData }
@@ -396,12 +401,12 @@ impl<'m, T: Copy> OutArray<'m, T> {
         self.base.is_null()
     }
 
-    /// An error where elements are to be stored and there is no place for them.
+    /// An error for a null pointer if elements are to be stored.
     pub fn check(self, name: &str) -> Result<()> {
         if self.room > 0 && self.base.is_null() { Err(null_pointer(name)) } else { Ok(()) }
     }
 
-    /// Stores an element; one that is beyond the room, or has no place, is dropped.
+    /// Stores an element; drops it if it is out of bounds or the array is null.
     #[inline]
     pub fn set(self, index: usize, value: T) {
         if (index as u64) < self.room.max(0) as u64 && !self.base.is_null() {
@@ -410,7 +415,7 @@ impl<'m, T: Copy> OutArray<'m, T> {
         }
     }
 
-    /// The elements that are there, of an argument that goes in and out, changed in place.
+    /// Changes the elements of an INOUT argument in place.
     pub fn change(self, name: &str, with: impl FnOnce(&mut [T]) -> Result<()>) -> Result<()> {
         self.check(name)?;
         if self.room <= 0 {
@@ -420,7 +425,7 @@ impl<'m, T: Copy> OutArray<'m, T> {
         with(unsafe { std::slice::from_raw_parts_mut(self.base, self.room as usize) })
     }
 
-    /// Stores the first elements: all must have room.
+    /// Stores elements from the first on; all must have room.
     pub fn fill(self, values: &[T], name: &str) -> Result<()> {
         if self.room < 0 || (self.room as u64) < values.len() as u64 {
             let room = self.room;
@@ -434,7 +439,7 @@ impl<'m, T: Copy> OutArray<'m, T> {
     }
 }
 
-/// An array of `int` or of `MPI_Count` or `MPI_Aint`, in one form for a function and its large-count twin.
+/// An array of `int`, `MPI_Count` or `MPI_Aint`: one form for a function and its large-count twin.
 #[derive(Clone, Copy)]
 pub struct IntArray<'m> {
     base: *const u8,
@@ -458,7 +463,7 @@ impl<'m> IntArray<'m> {
         IntArray { base: base.cast(), wide: true, count, memory: PhantomData }
     }
 
-    /// The elements, in 64 bits.
+    /// The elements as 64-bit integers.
     pub fn to_vec(self, name: &str) -> Result<Vec<i64>> {
         let IntArray { base, wide, count, .. } = self;
         if count < 0 {
@@ -476,7 +481,7 @@ impl<'m> IntArray<'m> {
     }
 }
 
-/// An empty list with room for the elements of an argument, which may be more than there is memory for.
+/// An empty list with room for the elements of an argument, which may be more than fit into memory.
 pub fn reserved<T>(count: i64, name: &str) -> Result<Vec<T>> {
     let mut all = Vec::new();
     if all.try_reserve_exact(count as usize).is_err() {
@@ -502,8 +507,8 @@ impl<'m> Requests<'m> {
         Requests { base: base.cast_mut(), count, memory: PhantomData }
     }
 
-    /// The requests where they lie; the array may be null only when it is empty. Cells, not references to the handles: the
-    /// program's functions and other threads run while a call waits.
+    /// The requests in place; the array may be null only when it is empty. Cells, not references to
+    /// the handles: user functions and other threads run while a call waits.
     #[inline(always)]
     pub fn cells(self, name: &str) -> Result<&'m [Cell<Request>]> {
         if self.count < 0 {
@@ -527,7 +532,7 @@ fn negative_length(name: &str, count: i64) -> Error {
 
 // ---- statuses ----
 
-/// The place for a status; null for `MPI_STATUS_IGNORE`.
+/// The address of a status; null for `MPI_STATUS_IGNORE`.
 #[derive(Clone, Copy)]
 pub struct OutStatus<'m> {
     at: *mut Status,
@@ -536,18 +541,18 @@ pub struct OutStatus<'m> {
 
 impl<'m> OutStatus<'m> {
     /// # Safety
-    /// `at` is null or the place of a status, which nobody else uses until `'m` ends.
+    /// `at` is null or the address of a status that nobody else uses until `'m` ends.
     #[inline(always)]
     pub unsafe fn new(at: *mut Status) -> OutStatus<'m> {
         OutStatus { at, memory: PhantomData }
     }
 
-    /// Stores the status of an operation, if it is wanted; its error field stays as it is.
+    /// Stores the status of an operation, if it is wanted; the error field is unchanged.
     #[inline(always)]
     pub fn set(self, status: &Status) {
         if !self.at.is_null() {
-            // SAFETY: the place of a status. It may be uninitialised, but ints have no invalid values and the error field is
-            // written back unread.
+            // SAFETY: the address of a status. It may be uninitialised, but ints have no invalid
+            // values and the error field is written back unread.
             unsafe {
                 let error = (&raw const (*self.at).error).read();
                 self.at.write(*status);
@@ -560,17 +565,17 @@ impl<'m> OutStatus<'m> {
     #[inline(always)]
     pub fn set_whole(self, status: Status) {
         if !self.at.is_null() {
-            // SAFETY: the place of a status.
+            // SAFETY: the address of a status that nobody else uses until 'm ends.
             unsafe { self.at.write(status) };
         }
     }
 
-    /// What the completion of no operation gives, with no error in it either.
+    /// Stores the status of an empty completion, including its error field.
     pub fn set_empty(self) {
         self.set_whole(Status::empty());
     }
 
-    /// The status in its place, while nothing else runs.
+    /// The status in place, while nothing else runs.
     #[inline(always)]
     pub fn with<R>(self, store: impl FnOnce(Option<&mut Status>) -> R) -> R {
         // SAFETY: null or the place of a status, which is eight integers and so has no invalid values; nobody else uses it.
@@ -613,7 +618,8 @@ impl<'m> Statuses<'m> {
 
 // ---- single values ----
 
-/// The place for an integer, an `int` or an `MPI_Count` or `MPI_Aint`, in one form for a function and its large-count twin.
+/// The address of an integer, `int`, `MPI_Count` or `MPI_Aint`: one form for a function and its
+/// large-count twin.
 #[derive(Clone, Copy)]
 pub struct OutInt<'m> {
     at: *mut u8,
@@ -641,7 +647,7 @@ impl<'m> OutInt<'m> {
         if self.at.is_null() { Err(null_pointer(name)) } else { Ok(()) }
     }
 
-    /// The value that is there, of an argument that goes in and out.
+    /// The value of an INOUT argument.
     pub fn get(self, name: &str) -> Result<i64> {
         self.check(name)?;
         // SAFETY: not null, and of the type that the constructor was given; the function reads this argument.
@@ -667,7 +673,7 @@ impl<'m> OutInt<'m> {
 }
 
 impl OutInt<'_> {
-    /// Stores a number; `MPI_UNDEFINED` stands for none, and for one that does not fit.
+    /// Stores a number; `MPI_UNDEFINED` if there is none or it does not fit.
     pub fn set_or_undefined(self, value: Option<i128>, name: &str) -> Result<()> {
         let value = value.and_then(|value| i64::try_from(value).ok());
         if !matches!(value.map(|value| self.set(value, name)).transpose()?, Some(true)) {
@@ -677,7 +683,8 @@ impl OutInt<'_> {
     }
 }
 
-/// The place for a value, which the call may leave as it is; null by mistake, or where the value is not wanted.
+/// The address of a result, which the call may leave unchanged; null by mistake, or when the result
+/// is not wanted.
 pub struct Out<'m, T> {
     at: *mut T,
     memory: PhantomData<&'m mut T>,
@@ -709,7 +716,7 @@ impl<'m, T> Out<'m, T> {
         if self.at.is_null() { Err(null_pointer(name)) } else { Ok(()) }
     }
 
-    /// Stores a value where there is a place for it.
+    /// Stores a value unless the address is null.
     #[inline(always)]
     pub fn set(self, value: T) {
         if !self.at.is_null() {
@@ -747,7 +754,8 @@ impl<'m> OutText<'m> {
         if self.at.is_null() { Err(null_pointer(name)) } else { Ok(()) }
     }
 
-    /// Stores as much of a string as there is room for, and its end; how many characters that is.
+    /// Stores as much of a string as there is room for, and its terminator; returns the number of
+    /// characters.
     pub fn set(self, string: &[u8]) -> usize {
         if self.at.is_null() || self.room <= 0 {
             return 0;

@@ -1,10 +1,11 @@
-//! Attribute caching: keys with their callbacks, and the attributes that hang on an object.
+//! Attribute caching: keys with their callbacks, and the attributes of an object.
 //!
-//! Pure data. Nothing here calls a callback, because it may come back into MPI and change the very table that is being
-//! walked; so `keyvals.rs` takes one attribute, lets go of every lock, calls, and comes back for the next.
+//! Only data. Nothing here calls a callback, because a callback may call MPI and change the table
+//! that is being iterated. `keyvals.rs` takes one attribute, releases every lock, calls, and
+//! returns for the next.
 //!
-//! A key that was freed lives on in the attributes that use it, as the standard asks: they can still be read, deleted
-//! and copied, but the key can be set on no other object.
+//! A freed key lives on in the attributes that use it, as the standard requires: they can still be
+//! read, deleted and copied, but the key can be set on no other object.
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, Win};
@@ -54,7 +55,7 @@ impl<C> KeyvalRegistry<C> {
         KeyvalRegistry { keys: BTreeMap::new(), freed: BTreeMap::new(), next: FIRST }
     }
 
-    /// A new key. A number is never used twice, so one that was freed cannot come to mean something else.
+    /// Makes a new key. Numbers are never reused, so a freed one cannot get another meaning.
     pub fn create(&mut self, owner: Owner, callbacks: C) -> Result<i32> {
         if self.next == i32::MAX {
             bail!(MPI_ERR_NO_SPACE, "no numbers are left for attribute keys");
@@ -81,8 +82,9 @@ impl<C> KeyvalRegistry<C> {
         }
     }
 
-    /// Frees a key. Attributes that use it keep it, and as long as there is one, to free it again does nothing: programs
-    /// do so in delete callbacks, and the standard has the key go with its last attribute.
+    /// Frees a key. Attributes that use it keep it. While there is one, freeing the key again has
+    /// no effect: programs do so in delete callbacks, and in the standard the key ends with its
+    /// last attribute.
     pub fn free(&mut self, owner: Owner, number: i32) -> Result<()> {
         self.freed.retain(|_, key| key.strong_count() > 0);
         if self.freed.get(&number).and_then(Weak::upgrade).is_some_and(|key| key.owner == owner) {
@@ -115,8 +117,9 @@ impl Value {
         Value::Integer(Box::new(value))
     }
 
-    /// What C reads: the pointer, or the address of the integer, which lives as long as the attribute. On our
-    /// little-endian machines that is the address of an `int` as well as of an `MPI_Aint`.
+    /// What C reads: the pointer, or the address of the integer, which lives as long as the
+    /// attribute. On little-endian machines that is the address of an `int` as well as of an
+    /// `MPI_Aint`.
     pub fn as_pointer(&self) -> usize {
         match self {
             Value::Pointer(pointer) => *pointer,
@@ -141,7 +144,7 @@ pub struct Attribute<C = Callbacks> {
     pub value: Value,
 }
 
-// By hand: a derived one would ask that C can be cloned, which the shared key does not need.
+// By hand: a derived one would require that C can be cloned, which the shared key does not need.
 impl<C> Clone for Attribute<C> {
     fn clone(&self) -> Attribute<C> {
         Attribute { key: Arc::clone(&self.key), value: self.value.clone() }
@@ -150,8 +153,9 @@ impl<C> Clone for Attribute<C> {
 
 /// The attributes of one object, in the order they were set.
 ///
-/// Objects have few, so they are a list. To replace one, the object layer takes the old out, calls its delete
-/// callback and then sets the new, which goes to the end; if the callback fails, it puts the old one back.
+/// Objects have few attributes, so they are a list. To replace one, the caller takes the old one
+/// out, calls its delete callback and sets the new one, which goes to the end; if the callback
+/// fails, it puts the old one back.
 pub struct Attributes<C = Callbacks> {
     list: Vec<Attribute<C>>,
 }
@@ -174,31 +178,31 @@ impl<C> Attributes<C> {
         self.list.iter().find(|attribute| attribute.key.number == number)
     }
 
-    /// Adds an attribute behind all others; if the key has one, that one is taken out and returned.
+    /// Appends an attribute; removes and returns an earlier one with the same key.
     pub fn set(&mut self, key: Arc<Keyval<C>>, value: Value) -> Option<Attribute<C>> {
         let old = self.take(key.number);
         self.list.push(Attribute { key, value });
         old
     }
 
-    /// Takes an attribute out.
+    /// Removes an attribute.
     pub fn take(&mut self, number: i32) -> Option<Attribute<C>> {
         let place = self.list.iter().position(|attribute| attribute.key.number == number)?;
         Some(self.list.remove(place))
     }
 
-    /// Takes out the attribute that was set last. Repeated until it returns `None`, this is the order in which an
-    /// object's attributes are deleted, also when callbacks set new ones on the way.
+    /// Removes the attribute that was set last. Repeated until it returns `None`, this is the order
+    /// in which an object's attributes are deleted, even when callbacks set new ones.
     pub fn take_last(&mut self) -> Option<Attribute<C>> {
         self.list.pop()
     }
 
-    /// Puts an attribute back whose delete callback failed.
+    /// Restores an attribute whose delete callback failed.
     pub fn put_back(&mut self, attribute: Attribute<C>) {
         self.list.push(attribute);
     }
 
-    /// The attributes in the order they were set: what a duplicate asks the copy callbacks about.
+    /// The attributes in the order they were set, as a duplicate passes them to the copy callbacks.
     pub fn iter(&self) -> impl Iterator<Item = &Attribute<C>> {
         self.list.iter()
     }
@@ -237,7 +241,7 @@ impl Object {
     }
 }
 
-/// What a callback is told: the object's handle, the key and the value as C reads it.
+/// The arguments of a callback: the object's handle, the key and the value as C reads it.
 #[derive(Clone, Copy, Debug)]
 pub struct AttributeCall {
     pub object: usize,
@@ -259,7 +263,7 @@ pub enum OnCopy {
     Ask(CopyFn),
 }
 
-/// What the program gave with a key.
+/// The callbacks of a key.
 pub struct Callbacks {
     pub copy: OnCopy,
     pub delete: Option<DeleteFn>,
@@ -303,9 +307,10 @@ impl Tables {
         locked(&self.keys)
     }
 
-    /// The attributes of an object, while `with` runs; `None` where no object of its kind has any.
+    /// Runs `with` on the attributes of an object; `None` if no object of its kind has any.
     pub(crate) fn existing<R>(&self, on: Object, with: impl FnOnce(&mut Attributes) -> R) -> Option<R> {
-        // Relaxed: a handle on which another thread set an attribute comes from there by the program's synchronisation.
+        // Relaxed: the program synchronises before it uses a handle on which another thread set an
+        // attribute.
         let held = self.of(on);
         (held.objects.load(Relaxed) > 0).then(|| held.attributes(on.handle(), with))
     }

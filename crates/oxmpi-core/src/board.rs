@@ -1,21 +1,21 @@
-//! The board that a communicator's ranks share for collective operations, as the communicator keeps it.
+//! The board of a communicator: shared memory of its ranks for collective operations.
 //!
-//! A communicator gets its board with one of its first collective operations. All ranks call these in the same order, so
-//! they agree on which one. How boards are made and given up is in `process/boards.rs`.
+//! A communicator gets its board with one of its first collective operations. All ranks call these
+//! in the same order, so they agree on which one. `process/boards.rs` makes and releases boards.
 
 use oxmpi_transport::node::Node;
 
-/// What a communicator has of a board.
+/// The state of a communicator's board.
 pub enum Board {
-    /// None yet; so many operations would have used one.
+    /// None yet; the number of operations that would have used one.
     Wanted(u32),
     Ready(Box<Node>),
     /// An operation is using it.
     Busy,
-    /// It does without.
+    /// It has none, and will get none.
     Refused,
 }
 
-/// Collective operations before a communicator gets its board, so that one for a single use costs little. Not for
-/// `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
+/// Collective operations before a communicator gets its board, so that a communicator for a single
+/// use stays cheap. Not for `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
 pub const BOARD_AFTER_CALLS: u32 = 2;

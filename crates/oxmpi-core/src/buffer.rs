@@ -1,22 +1,23 @@
-//! Buffers for buffered sends. The user's memory sets the limit that the standard describes; a message that has to wait
-//! is kept in memory of our own, which costs the same and cannot be fragmented or misaligned.
+//! Buffers for buffered sends. The size of the user's memory is the limit that the standard
+//! describes; a message that must wait is stored in our own memory, which costs the same and cannot
+//! be fragmented or misaligned.
 
 use crate::engine::{Engine, OpId};
 use oxmpi_abi::constants::{MPI_BSEND_OVERHEAD, MPI_ERR_BUFFER};
 use oxmpi_abi::{Result, bail};
 
 pub struct BufferPool {
-    /// What the user attached, to be given back on detaching.
+    /// What the user attached, returned on detaching.
     pub address: usize,
     /// Bytes attached; `None` for `MPI_BUFFER_AUTOMATIC`, which has no limit.
     pub size: Option<u64>,
-    /// Messages on their way, oldest first, with the bytes that each occupies.
+    /// Messages under way, oldest first, with the bytes that each occupies.
     pending: Vec<Pending>,
     next: u64,
 }
 
-/// How often to look in vain for messages that have left before a buffer is too small. Each look is at some packets; so many
-/// are at more than a ring holds.
+/// Polls without progress before a full buffer is an error. Each poll handles some packets; this
+/// many handle more than a ring holds.
 const LOOKS: u32 = 64;
 
 struct Pending {
@@ -30,12 +31,12 @@ impl BufferPool {
         BufferPool { address, size, pending: Vec::new(), next: 0 }
     }
 
-    /// Makes sure that a message of so many bytes has its place.
+    /// Makes sure that there is room for a message of so many bytes.
     pub fn check_room(&mut self, engine: &mut Engine, bytes: usize) -> Result<()> {
         let Some(size) = self.size else { return Ok(()) };
         let needed = bytes as u64 + MPI_BSEND_OVERHEAD as u64;
         let mut used = self.reap(engine);
-        // What others have received long ago may not be known here yet.
+        // Messages that were received long ago may not be known here yet.
         let mut looks = 0;
         while used + needed > size && looks < LOOKS {
             looks = if engine.progress() { 0 } else { looks + 1 };
@@ -52,7 +53,7 @@ impl BufferPool {
         Ok(())
     }
 
-    /// Notes a message that is on its way.
+    /// Adds a message that is under way.
     pub fn add(&mut self, op: OpId, bytes: usize) {
         let number = self.next;
         self.next += 1;
@@ -70,12 +71,12 @@ impl BufferPool {
         self.pending.first().is_none_or(|oldest| oldest.number >= mark)
     }
 
-    /// The buffer's owner goes away; the messages go on to their end.
+    /// Detaches the messages of a buffer whose owner goes away; they continue to their end.
     pub fn abandon(self, engine: &mut Engine) {
         self.pending.into_iter().for_each(|message| engine.detach(message.op));
     }
 
-    /// Forgets messages that have left; returns the bytes that the others occupy.
+    /// Drops messages that are complete; returns the bytes that the others occupy.
     fn reap(&mut self, engine: &mut Engine) -> u64 {
         self.pending.retain(|message| engine.take_outcome(message.op).is_none());
         self.pending.iter().map(|message| message.bytes).sum()

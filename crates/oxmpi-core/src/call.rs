@@ -1,4 +1,4 @@
-//! A call of the library: what everything that a call does knows of it. Waiting is in `wait/`.
+//! A call of the library: what all code that serves a call knows about it. `wait/` has its waits.
 
 use crate::guard::Guard;
 use crate::library::{Library, World};
@@ -10,20 +10,20 @@ use oxmpi_abi::{Error, Result};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// The object whose error handler hears of an error.
+/// The object whose error handler gets an error.
 #[derive(Clone, Copy, Debug)]
 pub enum On {
     Comm(Comm),
     Win(Win),
     File(File),
     Session(Session),
-    /// The handler itself, of an object that is about to be: the null handle stands for it.
+    /// The handler itself, for an object that is being made: the null handle stands for it.
     Handler(Errhandler, usize),
     /// No object: see [`Library::comm_of_no_object`].
     World,
 }
 
-/// What a function of the library knows of the call it serves.
+/// What a function of the library knows about the call that it serves.
 pub struct Call<'l> {
     pub fun: Fun,
     library: &'l Library,
@@ -41,30 +41,30 @@ impl<'l> Call<'l> {
         self.library
     }
 
-    /// The process's MPI state, for this thread alone until the guard is dropped.
+    /// Exclusive access to the process's MPI state until the guard is dropped.
     #[inline(always)]
     pub fn enter(&self) -> Result<Guard<'l>> {
         self.library.enter_active()
     }
 
-    /// As [`Call::enter`], for what exists in the world model only.
+    /// As [`Call::enter`], for functions that exist only in the world model.
     pub fn enter_world(&self) -> Result<Guard<'l>> {
         self.enter().and_then(|guard| if guard.has_world { Ok(guard) } else { Err(not_active(self.library)) })
     }
 
-    /// The object whose error handler hears of an error of this call.
+    /// The object whose error handler gets an error of this call.
     #[inline(always)]
     pub fn on(&self) -> On {
         self.on.get()
     }
 
-    /// An error of this call concerns another object than its arguments say.
+    /// Raises an error of this call on another object than its arguments name.
     pub fn raise_on(&self, on: On) {
         self.on.set(on);
     }
 
-    /// Moves everything that can move, and calls the user's functions that collective operations wait for. `true` when
-    /// something may have completed.
+    /// Moves all messages that can move, and calls the user functions that collective operations
+    /// wait for. `true` when something may have completed.
     #[inline]
     pub fn progress(&self, guard: &mut Guard) -> bool {
         let moved = guard.progress();
@@ -83,11 +83,12 @@ impl<'l> Call<'l> {
         true
     }
 
-    /// Calls the user's function for a reduction, unlocked.
+    /// Calls the user's function for a reduction, without the lock.
     #[expect(unsafe_code, reason = "the function gets the user's memory")]
     pub fn make_call(&self, guard: &mut Guard, call: &UserCall) {
         let live = guard.datatype(call.datatype).is_ok_and(|found| Arc::ptr_eq(found, &call.held));
-        // The user may have freed the type since; the function gets a handle that lasts as long as the call.
+        // The user may have freed the type in the meantime; the function gets a handle that is
+        // valid during the call.
         let lent = if live { None } else { guard.types.try_insert(Arc::clone(&call.held)).ok() };
         let datatype = lent.map_or(call.datatype, handle::Datatype);
         // SAFETY: the operands are those of a collective operation under way, which holds their memory until its end.
@@ -99,12 +100,12 @@ impl<'l> Call<'l> {
 }
 
 impl Library {
-    /// As [`Call::enter`], for functions that need nothing else of their call.
+    /// As [`Call::enter`], for functions that need nothing else from their call.
     #[inline(always)]
     pub fn enter_active(&self) -> Result<Guard<'_>> {
         match self.enter() {
             Some(mut guard) => {
-                // Collective operations that nobody waits for go on in every call.
+                // Background collective operations advance in every call.
                 if guard.has_runs() {
                     guard.progress();
                 }

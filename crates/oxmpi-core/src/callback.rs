@@ -1,6 +1,7 @@
-//! C functions that the program hands to MPI. A [`Callback`] is the proof that a function may be called: making one is unsafe and
-//! happens in the entry point that the program gave it to, where the standard says how it will be called; calling it is safe.
-//! The callers see to it that no lock is held ([`Guard::call_user`](crate::guard::Guard::call_user)).
+//! C functions that the program passes to MPI. A [`Callback`] is the proof that a function may be
+//! called. Making one is unsafe and happens in the entry point that gets the function, where the
+//! standard says how it will be called; calling it is safe. Callers must hold no lock
+//! ([`Guard::call_user`](crate::guard::Guard::call_user)).
 #![expect(unsafe_code, reason = "the one place that calls a program's functions, those of reductions and tools aside")]
 
 use oxmpi_abi::Status;
@@ -18,8 +19,8 @@ pub struct Callback<F> {
 
 impl<F: Copy> Callback<F> {
     /// # Safety
-    /// The function is null, a predefined one, or keeps to what the standard asks of a function of this type, for as long as
-    /// what it is given for lasts.
+    /// The function is null, predefined, or does what the standard requires of a function of this
+    /// type, for as long as the object lives that it is passed for.
     pub unsafe fn new(function: F) -> Callback<F> {
         Callback { function }
     }
@@ -108,7 +109,7 @@ impl ErrorFunction {
         }
     }
 
-    /// Calls it for an object and a code; the code that it leaves.
+    /// Calls it for an object and a code; returns the code that it leaves.
     pub fn call(self, object: usize, mut code: c_int) -> c_int {
         macro_rules! call {
             ($callback:ident, $handle:ident) => {
@@ -138,7 +139,7 @@ pub enum AttributeFunctions {
     Win(Callback<WinCopyAttrFn>, Callback<WinDeleteAttrFn>),
 }
 
-/// What becomes of an attribute when its object is duplicated.
+/// What happens to an attribute when its object is duplicated.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Copied {
     /// The duplicate has none.
@@ -147,7 +148,7 @@ pub enum Copied {
     Same,
     /// The program's function gave another value.
     Value(usize),
-    /// It refused with a code.
+    /// The program's function refused with a code.
     Refused(c_int),
 }
 
@@ -158,7 +159,7 @@ const _: () = assert!(DUP == MPI_TYPE_DUP_FN && DUP == MPI_WIN_DUP_FN);
 const _: () = assert!(MPI_COMM_NULL_DELETE_FN == 0 && MPI_TYPE_NULL_DELETE_FN == 0 && MPI_WIN_NULL_DELETE_FN == 0);
 
 impl AttributeFunctions {
-    /// What a predefined copy function does; `None` for a function of the program's.
+    /// What a predefined copy function does; `None` for a user function.
     pub fn predefined_copy(self) -> Option<Copied> {
         let function = match self {
             AttributeFunctions::Comm(callback, _) => callback.function.map_or(0, |function| function as usize),
@@ -211,7 +212,7 @@ impl AttributeFunctions {
         }
     }
 
-    /// Deletes an attribute; the code that the program's function answers.
+    /// Deletes an attribute; returns the code of the user function.
     pub fn delete(self, object: usize, key: c_int, value: usize, extra_state: usize) -> c_int {
         let (value, extra_state) = (with_exposed_provenance_mut(value), with_exposed_provenance_mut(extra_state));
         macro_rules! delete {
@@ -238,7 +239,7 @@ impl Callback<DatarepExtentFn> {
         self.function.is_none()
     }
 
-    /// Asks for the length of a predefined type in a file; the answer and the code.
+    /// Asks for the length of a predefined type in a file; returns the length and the code.
     pub fn call(self, datatype: Datatype, extra_state: usize) -> (i64, c_int) {
         let mut length = 0;
         // SAFETY: an extent function gets a datatype, the place of an address and the program's own pointer.
@@ -264,7 +265,7 @@ impl ConversionFunction {
         }
     }
 
-    /// How many entries it can count.
+    /// The largest count that it can take.
     pub fn most(self) -> u64 {
         match self {
             ConversionFunction::Int(_) => c_int::MAX as u64,

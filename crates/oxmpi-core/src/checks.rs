@@ -1,4 +1,4 @@
-//! Checks of arguments, and the texts of their errors. Nothing here looks at the state.
+//! Checks of arguments, and the texts of their errors. Nothing here reads the state of the library.
 
 use crate::comm::Comm;
 use crate::foreign;
@@ -7,10 +7,10 @@ use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::slots::{Lookup, SlotTable};
 use oxmpi_datatype::Datatype;
 
-/// The largest tag: `MPI_TAG_UB`. Tags below zero are the library's own.
+/// The largest tag: `MPI_TAG_UB`. The library uses negative tags.
 pub const TAG_UB: i32 = i32::MAX;
 
-/// Addresses below this belong to nobody: small numbers are constants of the ABI or null pointers.
+/// Addresses below this are never valid: small numbers are constants of the ABI or null pointers.
 pub(crate) const FIRST_ADDRESS: usize = 4096;
 
 #[inline]
@@ -81,7 +81,7 @@ fn with_article(what: &str) -> String {
     format!("{article} {what}")
 }
 
-/// What is wrong with a handle, in words.
+/// The text of an error about an invalid handle.
 #[cold]
 pub fn bad_handle<T>(
     table: &SlotTable<T>,

@@ -1,4 +1,5 @@
-//! Communicators: a group of processes, or two of them, and a context that keeps their messages apart from all others.
+//! Communicators: one or two groups of processes, and a context that separates their messages from
+//! all others.
 
 use crate::agreement::Participants;
 use crate::board::{BOARD_AFTER_CALLS, Board};
@@ -19,48 +20,51 @@ use std::sync::Arc;
 
 pub struct Comm {
     pub handle: CommHandle,
-    /// Point-to-point messages carry this context; what the library sends for itself carries the next.
+    /// The context of point-to-point messages; messages of the library itself use the next one.
     pub context: u32,
     /// This process's rank in its own group.
     pub rank: i32,
-    /// Whom a rank in a message means: the communicator's group, or the remote group of an intercommunicator.
+    /// The processes that ranks in messages name: the communicator's group, or the remote group of
+    /// an intercommunicator.
     pub group: Ranks,
-    /// The group that this process is in, where that is not `group`: in an intercommunicator.
+    /// The group of this process, if it is not `group`: in an intercommunicator.
     pub local: Option<Ranks>,
-    /// Of the two groups of an intercommunicator the local one comes first, where all processes need one order.
+    /// Whether the local group comes first where all processes of an intercommunicator need one
+    /// order.
     pub is_first: bool,
     pub errhandler: Errhandler,
-    /// Bytes, as C gives them.
+    /// Bytes, as C passes them.
     pub name: Vec<u8>,
-    /// Where buffered sends of this communicator go, when it has a buffer of its own.
+    /// The buffer for buffered sends on this communicator, if it has one of its own.
     pub buffer: Option<BufferPool>,
-    /// The session that it was derived from, if it was.
+    /// The session that it was derived from, if any.
     pub session: Option<Session>,
-    /// It was made from a group, or derived from one that was: a member may join it later, though it has called
-    /// `MPI_Finalize` before.
+    /// Whether it was made from a group, or derived from such a communicator: a member may join it
+    /// later, even after `MPI_Finalize`.
     pub from_group: bool,
-    /// The hints that the program gave and that mean something here.
+    /// The hints of the program that have an effect here.
     pub hints: Info,
-    /// The virtual topology that it was made with, or its original was.
+    /// Its virtual topology, if any.
     pub topology: Option<Arc<Topology>>,
-    /// How many collective operations have gone by messages, those of the library's own too; the same number everywhere.
+    /// The number of collective operations that went by messages, including the library's own; the
+    /// same on all ranks.
     pub collectives: u32,
     /// The collective calls that the program has made on it.
     pub calls: Calls,
-    /// What its ranks share for blocking collective operations.
+    /// The board for blocking collective operations.
     pub board: Board,
 }
 
-/// The collective calls on a communicator, the same everywhere.
+/// The collective calls on a communicator, the same on all ranks.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Calls {
-    /// How many there have been.
+    /// The number of calls.
     pub number: u32,
-    /// Which the last one was: see [`CallName`].
+    /// The name of the last call.
     pub last: CallName,
-    /// And the one before.
+    /// The name of the call before it.
     pub before: CallName,
-    /// A hash of all that went by messages.
+    /// A hash of all calls that went by messages.
     pub history: u64,
 }
 
@@ -71,12 +75,13 @@ impl Calls {
         self.before = std::mem::replace(&mut self.last, call);
     }
 
-    /// The last one goes by messages. `word`: what all ranks must agree on.
+    /// Marks that the last call goes by messages. `word`: what all ranks must agree on.
     pub fn by_messages(&mut self, word: u64) {
         self.history = (self.history.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
-    /// Publishes where this rank is among the calls on a communicator, for ranks that wait in another call to compare.
+    /// Publishes the position of this rank among the calls on a communicator, for ranks that wait
+    /// in another call to compare.
     #[cold]
     pub fn publish(&self, record: &SeqRecord<2>, context: u32) {
         let place = u64::from(context) << 32 | u64::from(self.number);
@@ -84,7 +89,8 @@ impl Calls {
     }
 }
 
-/// What ranks that wait for each other compare of a collective call: its function, by number, and its root plus one.
+/// What waiting ranks compare about a collective call: its function, by number, and its root plus
+/// one.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct CallName {
     pub function: u16,
@@ -97,17 +103,17 @@ impl CallName {
         CallName { function, root: root.map_or(0, |root| root as u32 + 1) }
     }
 
-    /// As one word, the same for calls with and without large counts, which belong together.
+    /// As one word. It is the same for a function and its large-count twin, which match each other.
     pub fn word(self) -> u64 {
         let function = Fun::from_u16(self.function).map_or(self.function, |fun| fun.without_large_counts() as u16);
         u64::from(function) | u64::from(self.root) << 16
     }
 }
 
-/// Which process has which rank.
+/// The mapping from ranks to processes.
 #[derive(Clone, Debug)]
 pub enum Ranks {
-    /// The first slots of this node, in their order: all processes of a job on one node, or some of them.
+    /// The first slots of this node in order: all processes of a job on one node, or some of them.
     OneNode {
         count: u32,
     },
@@ -122,7 +128,7 @@ impl Ranks {
         Ranks::OneNode { count: count as u32 }
     }
 
-    /// The processes of a list, in the cheapest form.
+    /// The cheapest form for a list of processes.
     pub fn from_list(list: Vec<Peer>) -> Ranks {
         if list.iter().enumerate().all(|(rank, &process)| process == Peer::at_slot(rank)) {
             return Ranks::one_node(list.len());
@@ -143,7 +149,7 @@ impl Ranks {
         self.len() == 0
     }
 
-    /// The process with this rank. Nothing else makes a peer of a rank.
+    /// The process with this rank. No other code makes a peer from a rank.
     #[inline]
     pub fn peer(&self, rank: Rank) -> Peer {
         match self {
@@ -160,7 +166,7 @@ impl Ranks {
         (0..self.len()).map(|rank| self.peer(Rank::new(rank)))
     }
 
-    /// The same processes in an order, or in their own.
+    /// The same processes in another order, if one is given.
     pub fn ordered(&self, order: Option<&[u32]>) -> Ranks {
         match order {
             None => self.clone(),
@@ -168,7 +174,8 @@ impl Ranks {
         }
     }
 
-    /// The rank of a process, by search: for now and then. A [`Group`](crate::group::Group) has a table.
+    /// The rank of a process, by search. For frequent use, [`Group`](crate::group::Group) has a
+    /// table.
     pub fn position(&self, process: Peer) -> Option<usize> {
         match self {
             Ranks::OneNode { count } => process.slot().map(Slot::index).filter(|&rank| rank < *count as usize),
@@ -207,7 +214,7 @@ impl Comm {
         Comm { handle, name, board, ..Comm::new(context, rank, group, None, MPI_ERRORS_ARE_FATAL) }
     }
 
-    /// A communicator without anything that belongs to it; it gets its handle when it is
+    /// A communicator without dependent objects; it gets its handle when it is
     /// [added](crate::process::Process::add_comm).
     pub fn new(context: u32, rank: i32, group: Ranks, local: Option<Ranks>, errhandler: Errhandler) -> Comm {
         Comm {
@@ -230,13 +237,14 @@ impl Comm {
         }
     }
 
-    /// How many ranks can be addressed: the size of the group, or of an intercommunicator's remote group.
+    /// The number of ranks that can be addressed: the size of the group, or of an
+    /// intercommunicator's remote group.
     #[inline]
     pub fn size(&self) -> i32 {
         self.group.len() as i32
     }
 
-    /// The process that a rank in a message means; the rank has been checked.
+    /// The process that a checked rank in a message names.
     #[inline]
     pub fn peer(&self, rank: i32) -> Peer {
         self.group.peer(Rank::new(rank as usize))
@@ -251,13 +259,13 @@ impl Comm {
         self.local.as_ref().unwrap_or(&self.group)
     }
 
-    /// The context of what the library sends for itself.
+    /// The context of the library's own messages.
     pub fn inner_context(&self) -> u32 {
         self.context + 1
     }
 
-    /// All processes of the communicator, in an order that all of them agree on: of an intercommunicator's groups the one
-    /// whose first process has the lower address comes first.
+    /// All processes of the communicator, in an order that all of them agree on: the group of an
+    /// intercommunicator whose first process has the lower id comes first.
     pub fn everybody(&self) -> Ranks {
         match &self.local {
             None => self.group.clone(),
@@ -266,14 +274,15 @@ impl Comm {
         }
     }
 
-    /// The tag, on the inner context, for the messages of the next collective operation. Every process calls the
-    /// collective operations of a communicator in the same order, so they agree on it.
+    /// The tag, on the inner context, of the messages of the next collective operation. Every
+    /// process calls the collective operations of a communicator in the same order, so they agree
+    /// on it.
     pub fn collective_tag(&mut self) -> i32 {
         self.collectives = self.collectives.wrapping_add(1);
         i32::MIN | (self.collectives & COLLECTIVE_TAGS) as i32
     }
 
-    /// The parties of a collective operation of the library's own over the whole communicator.
+    /// The participants of an agreement over the whole communicator.
     pub fn participants(&mut self, process: Peer) -> Participants {
         let (tag, context) = (self.collective_tag(), self.inner_context());
         match self.local {
@@ -282,7 +291,7 @@ impl Comm {
         }
     }
 
-    /// The grid of a communicator that must have one.
+    /// The grid of a communicator; an error if it has none.
     pub fn cart(&self) -> Result<&Cart> {
         match self.topology.as_deref() {
             Some(Topology::Cart(cart)) => Ok(cart),
@@ -290,7 +299,7 @@ impl Comm {
         }
     }
 
-    /// The graph of a communicator that must have one.
+    /// The graph of a communicator; an error if it has none.
     pub fn graph(&self) -> Result<&Graph> {
         match self.topology.as_deref() {
             Some(Topology::Graph(graph)) => Ok(graph),
@@ -304,7 +313,7 @@ impl Comm {
         Error::new(MPI_ERR_TOPOLOGY, format!("{} has {has}; this function needs {wanted}", self.describe()))
     }
 
-    /// How an error text calls it.
+    /// Its name in error texts.
     pub fn describe(&self) -> String {
         match (self.name.is_empty(), &self.local) {
             (false, _) => String::from_utf8_lossy(&self.name).into_owned(),
@@ -315,6 +324,7 @@ impl Comm {
     }
 }
 
-/// On the inner context, tags from zero on are those that the program gave to `MPI_Comm_create_group`; collective
-/// operations have negative ones, counted in so many bits that they come again long after the last has ended.
+/// On the inner context, nonnegative tags are those that the program passes to
+/// `MPI_Comm_create_group`; collective operations have negative ones. They repeat after so many
+/// operations that the earlier one has ended long before.
 const COLLECTIVE_TAGS: u32 = (1 << 30) - 1;

@@ -1,7 +1,8 @@
 //! Connections with processes of other jobs: ports by name, and when a job can be forgotten.
 //!
-//! A job is known as long as something of this process names one of its processes: a communicator, a group, a window, a file, a
-//! request, a message. `MPI_Comm_disconnect` looks whether anything still does.
+//! A job is known while an object of this process names one of its processes: a communicator, a
+//! group, a window, a file, a request, a message. `MPI_Comm_disconnect` checks whether one still
+//! does.
 
 use crate::comm::Ranks;
 use crate::process::Process;
@@ -14,7 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 
-/// A port: whose it is and which of its owner's. As a text it is what `MPI_Open_port` gives.
+/// A port: its owner and its number. `MPI_Open_port` returns its text form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Port {
     pub owner: ProcessId,
@@ -30,7 +31,7 @@ impl fmt::Display for Port {
     }
 }
 
-/// What is not the name of a port of OxMPI's.
+/// The text is not the name of a port of OxMPI.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NotAPort;
 
@@ -50,7 +51,7 @@ impl FromStr for Port {
 }
 
 impl Process {
-    /// Whether some of the processes are of other jobs.
+    /// Whether some of the processes belong to other jobs.
     pub fn knows_foreign(&self, group: &Ranks) -> bool {
         match group {
             Ranks::OneNode { .. } | Ranks::World(_) => false,
@@ -58,29 +59,30 @@ impl Process {
         }
     }
 
-    /// Whether a process of the family, parents or children, is connected to this one and has not come to its end yet. `mpirun`
-    /// ends children whose parents have gone, so they wait for each other. Jobs that met at a port end on their own.
+    /// Whether a process of a parent or child job is connected to this one and has not ended yet.
+    /// `mpirun` ends children whose parents have ended, so they wait for each other. Jobs that
+    /// connected through a port end independently.
     pub fn awaits_related_jobs(&self) -> bool {
         let node = self.engine.node();
         let stays = |process: Peer| !node.has_left(process) && self.related_jobs.contains(&node.id_of(process).job);
         !self.related_jobs.is_empty() && self.shared_with(None).into_iter().any(stays)
     }
 
-    /// This process begins to connect to the job that spawned it, which has that port: from here on, what becomes of it concerns
-    /// that job. `mpirun` looks at this when it ends.
+    /// This process starts to connect to the job that spawned it and opened that port: from here on
+    /// its fate concerns that job. `mpirun` reads this when it ends.
     pub fn join_parents(&mut self, port: &str) {
         self.parent_job = port.parse().ok().map(|Port { owner, .. }| owner.job);
         self.related_jobs.extend(self.parent_job);
         self.engine.node().block().parents.store(PARENTS_CONNECTED, Ordering::Release);
     }
 
-    /// Takes the processes of a group, all of one job, for children of this one.
+    /// Adds the job of a group of processes to the child jobs.
     pub fn add_children(&mut self, group: &Ranks) {
         let node = self.engine.node();
         self.related_jobs.extend(group.iter().next().map(|process| node.id_of(process).job));
     }
 
-    /// A communicator is about to go: notes whether it is the last that is shared with the parents.
+    /// Before a communicator is freed: records whether it is the last one shared with the parents.
     pub fn prepare_to_leave(&mut self, context: u32) {
         let node = self.engine.node();
         let shares = |job: JobId| self.shared_with(Some(context)).iter().any(|&process| node.id_of(process).job == job);
@@ -89,8 +91,9 @@ impl Process {
         }
     }
 
-    /// Notes with which parents and children this process shares nothing any more. A group is not shared.
-    pub fn leave_family(&mut self) {
+    /// Drops parent and child jobs with which this process shares no object any more. A group is
+    /// not shared.
+    pub fn leave_related_jobs(&mut self) {
         if self.related_jobs.is_empty() {
             return;
         }
@@ -104,7 +107,8 @@ impl Process {
         }
     }
 
-    /// The foreign processes that are in a communicator, but for the one of a context, a window or a file of this process.
+    /// The foreign processes in a communicator (except that of a context), a window or a file of
+    /// this process.
     fn shared_with(&self, except: Option<u32>) -> BTreeSet<Peer> {
         let mut shared = BTreeSet::new();
         let mut add = |group: &Ranks| shared.extend(group.iter());
@@ -151,7 +155,8 @@ impl Process {
         self.engine.leave_jobs(&named);
     }
 
-    /// Whether a receive is posted on a communicator that has been freed, so that nobody knows whom it is from.
+    /// Whether a receive is posted on a communicator that has been freed, so that its possible
+    /// senders are unknown.
     fn awaits_unknown(&self) -> bool {
         let lives = |context: u32| {
             self.comms.iter().any(|(_, comm)| comm.context == context)

@@ -1,8 +1,9 @@
-//! Contexts: the numbers that keep the messages of one communicator apart from those of all others, and how the processes
-//! of a new communicator agree on one.
+//! Contexts: the numbers that separate the messages of one communicator from those of all others,
+//! and how the processes of a new communicator agree on one.
 //!
-//! Matching happens at the receiver, by context; so no process may ever hold two things with the same context at a time.
-//! A context is even and has a twin, the next number, for what the library sends for itself on the communicator.
+//! Messages are matched at the receiver, by context; so no process may ever use a context for two
+//! things at a time. A context is even and has a twin, the next number, for the library's own
+//! messages on the communicator.
 //!
 //! ```text
 //!  31  30                                 1   0
@@ -13,30 +14,33 @@
 //! +---+------------------------------------+---+
 //! ```
 //!
-//! The first process of a new communicator proposes a context from its own share of the numbers, and tells the others.
-//! Nobody else proposes from that share, so two agreements never want the same number, whatever threads, communicators
-//! and orders they run in: there is nothing to lock and nothing to retry, and one broadcast is all. The members need not
-//! wait for each other, since messages in a context that the receiver has not heard of yet are kept like all that is
-//! unexpected.
+//! The first process of a new communicator proposes a context from its own share of the numbers and
+//! tells the others. No other process proposes from that share, so two agreements never want the
+//! same number, whatever threads, communicators and orders they run in: there is nothing to lock or
+//! retry, and one broadcast is enough. The members need not wait for each other, since messages in
+//! a context that the receiver does not know yet are stored like all unexpected ones.
 //!
 //! # Reuse
-//! Until the counter has been around once (in a job of 8 processes after 2^27 communicators) every number is new. After
-//! that, `MPI_Comm_free` is no proof that a number is free: it is local, other members may be behind, and requests, active
-//! or persistent, may outlive it by any time. So a number that has been used is proposed with a question: each member of
-//! the *new* communicator looks whether it holds anything of that context, a communicator, a request, an operation, a
-//! message, and only if all say no is it taken. That is enough, because a message of an earlier use can do harm in
-//! one place only: at a member of the new communicator. Such a member was a member of the old one, too. If a receive of the
-//! old one is pending or can still be started there, that member says no. If it has neither, and no communicator to
-//! start one with, then no message for it can be on its way or come to be sent, unless the program sent something that
-//! nobody was ever going to receive.
+//! Until the counter has wrapped around (in a job of 8 processes after 2^27 communicators) every
+//! number is new. After that, `MPI_Comm_free` does not prove that a number is free: it is local,
+//! other members may be behind, and requests, active or persistent, may outlive it by any time. So
+//! a number that has been used is proposed with a question: each member of the *new* communicator
+//! checks whether it has anything left of that context, a communicator, a request, an operation, a
+//! message, and the number is taken only if none has. That is enough, because a message of an
+//! earlier use can do harm only at a member of the new communicator. Such a member was a member of
+//! the old one, too. If a receive of the old one is pending or can still be started there, that
+//! member refuses. If it has neither, and no communicator to start one with, then no message for it
+//! can be under way or be sent later, unless the program sent something that was never going to be
+//! received.
 //!
 //! # Several jobs
-//! Processes of different jobs have no results that are theirs alone, so numbers with the first bit set are always proposed with that
-//! question. Two agreements may want the same number at the same time: a process that says yes to one holds the number for it,
-//! and says no to others, until the agreement has come to its end.
+//! Processes of different jobs have no shares of their own, so numbers with the first bit set are
+//! always proposed with that question. Two agreements may want the same number at the same time: a
+//! process that accepts it for one holds the number for it, and refuses others, until the agreement
+//! has ended.
 //!
-//! Looking is a search through everything that the process holds. It is rare, and in exchange nothing is counted where it
-//! would cost every message something.
+//! The check searches everything that the process holds. It is rare, and in exchange nothing is
+//! counted where it would cost time for every message.
 
 mod in_use;
 
@@ -48,21 +52,22 @@ use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::{Peer, Rank, WorldRank};
 use std::collections::BTreeSet;
 
-/// For agreements between processes that share no communicator. Its messages have tags made from the program's strings.
+/// For agreements between processes that share no communicator. The tags of its messages are made
+/// from the program's strings.
 pub const MEETING: u32 = 4;
 
 /// The context of a communicator that is still being made. No message carries it.
 pub const NOT_YET: u32 = 6;
 
-/// For processes that ask for a connection: the tag is the port's number. The twin is for the two roots, once they have found each
-/// other.
+/// For connection requests: the tag is the port's number. The twin is for the two roots, once they
+/// have connected.
 pub const PORTS: u32 = 8;
 
-/// Counter values below this are never drawn: as process 0's they are the world's, the own, the meeting
-/// context, [`NOT_YET`] and [`PORTS`].
+/// Counter values below this are never drawn: on process 0 they are the contexts of the world, of
+/// `MPI_COMM_SELF`, [`MEETING`], [`NOT_YET`] and [`PORTS`].
 const FIRST: u32 = 5;
 
-/// Debug builds go around soon, so that tests see contexts used again.
+/// Debug builds wrap around soon, so that tests see contexts reused.
 const MOST_BITS: u32 = if cfg!(debug_assertions) { 17 } else { 30 };
 
 /// The bit of contexts between jobs, and how many there are.
@@ -78,12 +83,12 @@ pub struct Contexts {
     process: u32,
     bits: u32,
     next: u32,
-    /// Whether the counter has been around.
+    /// Whether the counter has wrapped around.
     again: bool,
     unused: Vec<Proposal>,
-    /// The next one between jobs.
+    /// The next context between jobs.
     between: u32,
-    /// Those that are held for agreements under way.
+    /// The contexts that are held for agreements under way.
     reserved: BTreeSet<u32>,
 }
 
@@ -91,7 +96,7 @@ pub struct Contexts {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Proposal {
     pub context: u32,
-    /// It has been used before: all must agree that it is free.
+    /// It has been used before: all members must agree that it is free.
     pub used: bool,
 }
 
@@ -105,26 +110,26 @@ impl Proposal {
     }
 }
 
-/// What the first member tells when it has no context left.
+/// The proposal of a first member that has no context left.
 const NONE_LEFT: Proposal = Proposal { context: u32::MAX, used: false };
 
 impl Contexts {
     pub fn new(process: WorldRank, processes: usize) -> Contexts {
         let process = process.index() as u32;
         let bits = (30 - processes.next_power_of_two().trailing_zeros()).min(MOST_BITS);
-        // Processes begin at different places, so that they seldom want the same.
+        // Processes start at different numbers, so that they seldom want the same one.
         let between = std::process::id().wrapping_mul(0x9e37_79b9).wrapping_add(process);
         let reserved = BTreeSet::new();
         Contexts { process, bits, next: FIRST, again: false, unused: Vec::new(), between, reserved }
     }
 
-    /// The next one between jobs, whether it is free or not.
+    /// The next context between jobs, whether or not it is free.
     fn draw_between(&mut self) -> Proposal {
         self.between = self.between.wrapping_add(1) & ((1 << BETWEEN_BITS) - 1);
         Proposal { context: BETWEEN | self.between << 1, used: true }
     }
 
-    /// The next context, whether it is free or not.
+    /// The next context, whether or not it is free.
     fn draw(&mut self) -> Proposal {
         if let Some(proposal) = self.unused.pop() {
             return proposal;
@@ -143,25 +148,25 @@ impl Contexts {
         }
     }
 
-    /// The agreement that a context was held for has ended, or what was agreed on has taken it.
+    /// Releases a context that was held for an agreement which has ended.
     pub fn release(&mut self, context: u32) {
         self.reserved.remove(&context);
     }
 }
 
-/// All members agree on a context for what they make together. `key` stands for what each of them believes it is making;
-/// who believes otherwise than the first member finds out.
+/// All members agree on a context for a new object. `key` identifies the object that each of them
+/// makes; members whose key differs from that of the first member get an error.
 pub async fn agree(io: AgreementIo, participants: Participants, key: u64) -> Result<u32> {
     settle(&io, &participants, None, key).await
 }
 
-/// As [`agree`], and everybody hears a word of each member.
+/// As [`agree`], and every member gets a word of each member.
 pub async fn agree_and_hear(io: AgreementIo, participants: Participants, own: u64) -> Result<(u32, Vec<u64>)> {
     let words = io.gather(&participants, &[own]).await?;
     Ok((settle(&io, &participants, None, 0).await?, words))
 }
 
-/// As [`agree`], where everybody knows a proposal already.
+/// As [`agree`], if all members already know a proposal.
 async fn settle(io: &AgreementIo, participants: &Participants, known: Option<Proposal>, key: u64) -> Result<u32> {
     let mut known = known;
     loop {
@@ -208,23 +213,23 @@ fn none_left() -> Error {
 /// What a process passes to a split.
 #[derive(Clone, Copy)]
 pub struct SplitArgs {
-    /// `None`: in no communicator.
+    /// `None`: no new communicator.
     pub color: Option<u32>,
     pub key: i32,
 }
 
-/// What a split gives a process: the processes of its own color in their order, of its group and, between groups, of the
-/// other one.
+/// The result of a split: the processes of the same color in their new order, of the own group and,
+/// between groups, of the other one.
 pub struct SplitResult {
     pub context: u32,
     pub near: Vec<Peer>,
     pub far: Vec<Peer>,
 }
 
-/// Divides a set of participants by color. `is_near` says for each member whether it is of this process's own group; without an
-/// other group all are. `None` for a process that gets no communicator.
+/// Splits participants by color. `is_near` says for each member whether it is in this process's
+/// group; without a second group all are. `None` for a process that gets no communicator.
 ///
-/// Everybody hears everything, so the work is to sort: in all n log n.
+/// Every member gets all colors and keys, so the work is to sort: n log n in all.
 pub async fn split(
     io: AgreementIo,
     participants: Participants,
@@ -235,7 +240,7 @@ pub async fn split(
     const NO_COLOR: u64 = u64::MAX;
     let own = propose(&io, &participants.members).await;
     let [context, used] = own.to_words();
-    // The key in order: its sign bit flipped, it compares as an unsigned number.
+    // With its sign bit flipped, the key compares as an unsigned number.
     let order = (args.key as u32 ^ 1 << 31) as u64;
     let said = [args.color.map_or(NO_COLOR, u64::from), used << 32 | order, context];
     let all = io.gather(&participants, &said).await?;
@@ -252,7 +257,7 @@ pub async fn split(
             side.push((said[1] as u32, rank));
         }
     }
-    // Members of a group stand in the set of participants in the order of their ranks, so ties are broken as they should be.
+    // Members of a group are listed in rank order, so ties are broken correctly.
     near.sort_unstable();
     far.sort_unstable();
     let leads = near[0].1.min(far.first().map_or(usize::MAX, |first| first.1));
@@ -268,7 +273,7 @@ pub async fn split(
     let processes =
         |side: &[(u32, usize)]| side.iter().map(|&(_, rank)| participants.members.peer(Rank::new(rank))).collect();
     let mut members: Vec<usize> = near.iter().chain(&far).map(|&(_, rank)| rank).collect();
-    // The same order for both groups, the one who proposed first: it is the one to propose again.
+    // The same order for both groups, beginning with the proposer, which also proposes again.
     members.sort_unstable_by_key(|&rank| (rank != leads, rank));
     let members: Vec<Peer> = members.into_iter().map(|rank| participants.members.peer(Rank::new(rank))).collect();
     let (near, far): (Vec<Peer>, Vec<Peer>) = (processes(&near), processes(&far));
@@ -282,24 +287,25 @@ pub async fn split(
     Ok(Some(SplitResult { context, near, far }))
 }
 
-/// What two groups come to when they join for an intercommunicator: its context and the other group.
+/// The result of joining two groups for an intercommunicator: its context and the other group.
 pub struct Joined {
     pub context: u32,
     pub far: Vec<Peer>,
 }
 
-/// The leader cannot do its part in [`join`], and the others must not wait for it: they get an error of the same class.
+/// Refuses to join: the leader cannot take part in [`join`], and the others must not wait for it.
+/// They get an error of the same class.
 pub async fn refuse(io: AgreementIo, near: Participants, class: i32) -> Result<()> {
     io.tell(&near, &mut [0, class as u64, 0]).await
 }
 
-/// Two groups join. The first members are the leaders; `bridge` is theirs alone, a set of participants of the two with this side's
-/// leader in its place. `group` is this side's group in the order of its ranks. Everybody gets to know the other group and
-/// a context.
+/// Joins two groups. The first members are the leaders; `bridge` connects only the two leaders.
+/// `group` is the group of this side in rank order. All members get the other group and a context.
 ///
-/// All that members of different groups have to say to each other goes over the bridge, so that they need not have met before.
+/// Members of different groups communicate only over the bridge, so they need no earlier
+/// connection.
 pub async fn join(io: AgreementIo, near: Participants, group: Ranks, bridge: Option<Participants>) -> Result<Joined> {
-    // The size of the other group and a proposal; or zero and an error class, where a leader could not do its part.
+    // The size of the other group and a proposal; or zero and an error class, if a leader refused.
     let mut facts = [0; 3];
     let mut far = Vec::new();
     let mut lead = None;
@@ -362,7 +368,7 @@ pub async fn join(io: AgreementIo, near: Participants, group: Ranks, bridge: Opt
     }
 }
 
-/// What a member says to a proposal in [`join`]; the least counts.
+/// A member's answer to a proposal in [`join`]; the least counts.
 const OUT_OF_REACH: u64 = 0;
 const IN_USE: u64 = 1;
 const FREE: u64 = 2;
@@ -375,22 +381,22 @@ fn could_not(class: i32) -> Error {
     )
 }
 
-/// The processes that words of another process name.
+/// The process ids in words from another process.
 fn ids_in(words: &[u64]) -> Result<Vec<ProcessId>> {
     let ids: Option<Vec<ProcessId>> = words.chunks_exact(ProcessId::WORDS).map(ProcessId::from_words).collect();
     ids.ok_or_else(|| Error::new(MPI_ERR_OTHER, "the other group's leader names a process that cannot exist"))
 }
 
-/// A leader that has met the other one.
+/// A leader that is connected to the other one.
 struct Lead {
     bridge: Participants,
-    /// Which of the two proposes is decided by the order of their ids.
+    /// The order of the two ids decides which leader proposes.
     proposes: bool,
     between_jobs: bool,
 }
 
 impl Lead {
-    /// Exchanges what the two groups have to know of each other; a proposal, and the other group's ids.
+    /// Exchanges the groups of both sides; returns a proposal and the ids of the other group.
     async fn meet(
         io: &AgreementIo,
         near: &Participants,
@@ -413,7 +419,7 @@ impl Lead {
         Ok((lead, proposal, theirs))
     }
 
-    /// One of the two proposes a context, and both know it.
+    /// One of the two leaders proposes a context, and both know it.
     async fn propose(&self, io: &AgreementIo) -> Result<Proposal> {
         let other = 1 - self.bridge.rank;
         if !self.proposes {
@@ -424,7 +430,8 @@ impl Lead {
         Ok(proposal)
     }
 
-    /// What both groups say to a proposal, and the next one where it is in use somewhere.
+    /// Combines the answers of both groups to a proposal; returns the next proposal where it is in
+    /// use.
     async fn decide(&self, io: &AgreementIo, least: u64) -> [u64; 3] {
         let other = 1 - self.bridge.rank;
         io.send(&self.bridge, other, &[least]);
@@ -469,7 +476,7 @@ mod tests {
         }
     }
 
-    /// Conversations of a set of participants of all processes, one for each.
+    /// The agreements of all processes, one each.
     fn everybody<T, F>(world: &mut World, size: usize, agreement: impl Fn(AgreementIo, Participants) -> F) -> Vec<T>
     where
         F: Future<Output = T> + Send + 'static,
@@ -494,7 +501,8 @@ mod tests {
         for size in [1, 2, 3, 8, 100] {
             let mut world = World::new(size);
             world.draw = |_, count| Some(Proposal { context: 100 * count, used: true });
-            // The last of the first hundred holds 100, the second 200; the first itself knows what it holds.
+            // The last of the first hundred holds 100, the second 200; the first process knows
+            // which ones it holds.
             world.is_free = |process, context| match context {
                 100 => process != 99,
                 200 => process != 1,
@@ -553,7 +561,7 @@ mod tests {
             }
             let colors: std::collections::BTreeSet<_> = (0..size).filter_map(|rank| args(rank).color).collect();
             assert_eq!(world.given_back, size - colors.len());
-            // Messages: n log n; words: everybody hears three from each.
+            // Messages: n log n; words: every member gets three from each.
             let rounds = size.next_power_of_two().trailing_zeros() as usize;
             assert_eq!((world.messages, world.words), (size * rounds, 3 * size * (size - 1)));
         }
@@ -592,7 +600,7 @@ mod tests {
                 Ranks::from_list((0..left).map(Peer::at_slot).collect()),
                 Ranks::from_list((left..size).rev().map(Peer::at_slot).collect()),
             ];
-            // The leaders are the last of each.
+            // The leaders are the last member of each side.
             let leaders = sides.each_ref().map(|side| side.peer(Rank::new(side.len() - 1)));
             let agreements = (0..size).map(|process| {
                 let side = usize::from(process >= left);

@@ -1,6 +1,7 @@
-//! Error handlers that the user made, and who still needs them.
+//! User-defined error handlers and their reference counts.
 //!
-//! A handler lives while the program holds a handle of it or an object has it attached. Nothing here calls its function.
+//! A handler lives while the program holds a handle of it or an object has it attached. Nothing
+//! here calls its function.
 
 use crate::callback::ErrorFunction;
 pub use crate::callback::Target;
@@ -10,14 +11,14 @@ use oxmpi_abi::handle::Errhandler as Handle;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::slots::{Kind, SlotTable};
 
-/// Every error handler of the user's.
+/// All user-defined error handlers.
 pub struct Errhandlers {
     table: SlotTable<Errhandler>,
 }
 
 struct Errhandler {
     function: ErrorFunction,
-    /// How often the program was given the handle and has not freed it.
+    /// Handles that the program was given and has not freed.
     handles: usize,
     /// Objects that it is attached to.
     attached: usize,
@@ -35,7 +36,8 @@ impl Errhandlers {
         }
     }
 
-    /// The handler is now an object's; what it had before is to be [detached](Errhandlers::detach).
+    /// Attaches a handler to an object; the caller [detaches](Errhandlers::detach) the previous
+    /// one.
     pub fn attach(&mut self, handle: Handle, target: Target) -> Result<()> {
         if is_predefined(handle) {
             return Ok(());
@@ -49,14 +51,14 @@ impl Errhandlers {
         Ok(())
     }
 
-    /// One more object has what another has: how a communicator inherits its parent's handler.
+    /// Attaches a handler to one more object: a communicator inherits its parent's handler.
     pub fn share(&mut self, handle: Handle) {
         if let Some(found) = self.table.get_mut(handle.0) {
             found.attached += 1;
         }
     }
 
-    /// The object has another handler, or has ended.
+    /// Detaches a handler from an object that has another one now, or was freed.
     pub fn detach(&mut self, handle: Handle) {
         if let Some(found) = self.table.get_mut(handle.0) {
             found.attached = found.attached.saturating_sub(1);
@@ -64,14 +66,14 @@ impl Errhandlers {
         }
     }
 
-    /// The program asked an object for its handler and holds a handle more.
+    /// Gives the program one more handle of an object's handler.
     pub fn hand_out(&mut self, handle: Handle) {
         if let Some(found) = self.table.get_mut(handle.0) {
             found.handles += 1;
         }
     }
 
-    /// The program gives a handle back. A predefined handler may be given back too, since programs get it from objects.
+    /// Frees a handle. A predefined handler may be freed, too, since programs get it from objects.
     pub fn free(&mut self, handle: Handle) -> Result<()> {
         if !is_predefined(handle) {
             self.held(handle)?.handles -= 1;
@@ -80,7 +82,7 @@ impl Errhandlers {
         Ok(())
     }
 
-    /// The user's function; `None` for what is not a handler of the user's.
+    /// The user's function; `None` for other handlers.
     pub fn function(&self, handle: Handle) -> Option<ErrorFunction> {
         self.table.get(handle.0).map(|found| found.function)
     }
@@ -90,7 +92,7 @@ impl Errhandlers {
         self.table.from_low_word(low)
     }
 
-    /// A handler that the program holds a handle of.
+    /// A handler of which the program holds a handle.
     fn held(&mut self, handle: Handle) -> Result<&mut Errhandler> {
         if self.table.get(handle.0).is_none_or(|found| found.handles == 0) {
             return Err(self.bad(handle));

@@ -32,16 +32,16 @@ const LONGEST: usize = MPI_MAX_ERROR_STRING as usize - 1;
 /// All error codes of this process. `MPI_Error_class` and its kin work at any time and from any thread, so the owner
 /// is a global lock.
 pub struct ErrorRegistry {
-    /// The latest texts, each with its code; the place is the sequence number modulo [`KEPT`].
+    /// The latest texts, each with its code; the index is the sequence number modulo [`KEPT`].
     raised: Vec<(i32, String)>,
     next_sequence: u16,
-    /// What the user added.
+    /// The classes and codes that the user added.
     added: BTreeMap<i32, Added>,
     next_added: i32,
 }
 
 struct Added {
-    /// The value itself when it is a class.
+    /// For a class, the value itself.
     class: i32,
     text: Option<String>,
 }
@@ -66,7 +66,7 @@ impl ErrorRegistry {
         };
         let text = if error.text().is_empty() { texts::of_class(class).unwrap_or_default() } else { error.text() };
         let text = format!("{call_name}: {text}");
-        // A program that retries must not push all other texts out.
+        // A program that retries must not displace all other texts.
         let latest = usize::from(self.next_sequence.wrapping_sub(1)) % KEPT;
         match self.raised.get(latest) {
             Some((code, kept)) if code & CLASS_MASK == class && *kept == text => return *code,
@@ -82,7 +82,7 @@ impl ErrorRegistry {
         code
     }
 
-    /// The class of a code; `None` when it is not one.
+    /// The class of a code; `None` when the code does not exist.
     pub fn class_of(&self, code: i32) -> Option<i32> {
         if code & RAISED != 0 && code > 0 {
             let class = code & CLASS_MASK;
@@ -94,8 +94,8 @@ impl ErrorRegistry {
         Some(self.added.get(&code)?.class)
     }
 
-    /// The text of a code or class, short enough for `MPI_Error_string`; `None` when it is not one. Empty for a code
-    /// of the user's that has no text.
+    /// The text of a code or class, short enough for `MPI_Error_string`; `None` when it does not
+    /// exist. Empty for a user's code without a text.
     pub fn string_of(&self, code: i32) -> Option<String> {
         let class = self.class_of(code)?;
         if let Some(added) = self.added.get(&code) {
@@ -190,7 +190,7 @@ impl ErrorRegistry {
         }
     }
 
-    /// A value that was never used, so that one that was removed does not come to mean something else.
+    /// A value that was never used, so that a removed one does not get another meaning.
     fn next_value(&mut self) -> Result<i32> {
         if self.next_added >= RAISED {
             bail!(MPI_ERR_NO_SPACE, "no values are left for error classes and codes");
@@ -206,7 +206,7 @@ impl Default for ErrorRegistry {
     }
 }
 
-/// Cuts a text to what fits, never inside a character.
+/// Cuts a text to the maximum length, never inside a character.
 fn cut(mut text: String) -> String {
     if text.len() > LONGEST {
         let end = (0..=LONGEST).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(registry.string_of(code).unwrap(), "my own");
         assert_eq!(registry.string_of(mine).unwrap(), "my class");
 
-        // In the order that the standard asks for, and each thing once.
+        // In the order that the standard requires, and each only once.
         assert_eq!(class(registry.remove_class(mine)), MPI_ERR_ARG);
         assert_eq!(class(registry.remove_code(code)), MPI_ERR_ARG);
         assert_eq!(class(registry.remove_code(mine)), MPI_ERR_ARG);

@@ -1,7 +1,8 @@
-//! `OXMPI_EXPLAIN`: says on stderr what was decided and why, each decision once.
+//! `OXMPI_EXPLAIN`: explains decisions on stderr, each one once.
 //!
-//! Nothing here decides anything. [`is_on`] is one relaxed load; it stands where a decision is taken for a communicator or a
-//! pair of processes, never where a short message is sent or in a round of a board.
+//! Nothing here decides anything. [`is_on`] is one relaxed load; it is used where a decision is
+//! made for a communicator or a pair of processes, never where a short message is sent or in a
+//! round of a board.
 
 use crate::comm::Comm;
 use std::collections::HashSet;
@@ -10,11 +11,11 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 const OFF: u8 = 0;
-/// Rank 0 speaks.
+/// Rank 0 explains.
 const ON: u8 = 1;
-/// All ranks speak.
+/// All ranks explain.
 const ALL: u8 = 2;
-/// The environment has not been asked.
+/// The environment has not been read.
 const UNKNOWN: u8 = 3;
 
 static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
@@ -25,12 +26,12 @@ pub fn is_on() -> bool {
     LEVEL.load(Relaxed) != OFF && is_wanted()
 }
 
-/// What a tool sets.
+/// Sets the value from a tool.
 pub fn set(on: bool) {
     LEVEL.store(if on { ON } else { OFF }, Relaxed);
 }
 
-/// Who tells what was decided about a communicator: its rank 0, or all ranks.
+/// Explains decisions about a communicator: on its rank 0, or on all ranks.
 #[derive(Debug)]
 pub struct Speaker {
     context: u32,
@@ -39,7 +40,7 @@ pub struct Speaker {
 }
 
 impl Speaker {
-    /// `None` where nothing is to be said.
+    /// `None` where nothing is to be explained.
     #[inline]
     pub fn of(comm: &Comm) -> Option<Speaker> {
         if is_on() { Speaker::new(comm) } else { None }
@@ -51,21 +52,22 @@ impl Speaker {
         speaks(comm.rank as usize).then(speaker)
     }
 
-    /// `what` was decided, and why, name the decision; `details` are those of the first time.
+    /// `what` was decided and `why` name the decision; `details` describe its first instance.
     #[cold]
     pub fn say(&self, what: &str, why: &str, details: impl FnOnce() -> String) {
         let key = format!("{} {what} {why}", self.context);
         say(key, || format!("rank {} of {}: {what}: {}, because {why}", self.rank, self.comm, details()));
     }
 
-    /// What is true of the communicator.
+    /// Explains a fact about the communicator.
     #[cold]
     pub fn tell(&self, fact: &str) {
         say(format!("{} {fact}", self.context), || format!("rank {} of {}: {fact}", self.rank, self.comm));
     }
 }
 
-/// A decision about this process, or about it and a peer, told by process 0 of the job (or all).
+/// Explains a decision about this process, or about it and a peer, on process 0 of the job (or on
+/// all).
 #[cold]
 pub fn of_process(process: usize, what: &str, why: &str, details: impl FnOnce() -> String) {
     if speaks(process) {
@@ -78,7 +80,7 @@ fn speaks(rank: usize) -> bool {
     rank == 0 || LEVEL.load(Relaxed) == ALL
 }
 
-/// Says a line, unless one with this key has been said.
+/// Prints a line, unless one with this key was printed.
 fn say(key: String, line: impl FnOnce() -> String) {
     static SAID: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,7 +93,7 @@ fn say(key: String, line: impl FnOnce() -> String) {
 fn is_wanted() -> bool {
     if LEVEL.load(Relaxed) == UNKNOWN {
         let asked = level(std::env::var_os("OXMPI_EXPLAIN").as_deref());
-        // Not over what a tool has set meanwhile.
+        // Unless a tool has set it in the meantime.
         let _ = LEVEL.compare_exchange(UNKNOWN, asked, Relaxed, Relaxed);
     }
     LEVEL.load(Relaxed) != OFF

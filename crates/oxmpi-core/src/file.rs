@@ -1,4 +1,4 @@
-//! Files as objects that handles name. What is done with them is in `oxmpi-io`.
+//! Files as objects with handles. `oxmpi-io` accesses them.
 
 use crate::comm::Comm;
 use crate::group::Group;
@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 pub struct File {
     pub io: Arc<oxmpi_io::File>,
-    /// Of the processes that have opened it, for the library's own messages: no handle names it.
+    /// The processes that opened it, for the library's own messages; it has no handle.
     pub comm: Comm,
     pub group: Arc<Group>,
     pub errhandler: Errhandler,
-    /// The hints that the program gave and that mean something here.
+    /// The hints of the program that have an effect here.
     pub hints: Info,
     pub view: Arc<View>,
     /// This process's file pointer, in etypes.
@@ -25,7 +25,7 @@ pub struct File {
     pub split: Option<Split>,
 }
 
-/// A collective access that has begun, and is done, and whose end the program has yet to ask for.
+/// A split collective access that is complete, and whose end call is still to come.
 #[derive(Clone, Copy)]
 pub struct Split {
     pub access: SplitAccess,
@@ -43,7 +43,7 @@ pub enum SplitAccess {
 }
 
 impl SplitAccess {
-    /// How the functions of its begin and end are called, but for their endings.
+    /// The common part of the names of its begin and end functions.
     pub fn name(self) -> &'static str {
         match self {
             SplitAccess::ReadAt => "MPI_File_read_at_all",
@@ -57,12 +57,12 @@ impl SplitAccess {
 }
 
 impl File {
-    /// How an error text calls it.
+    /// Its name in error texts.
     pub fn describe(&self) -> String {
         format!("file \"{}\"", self.io.show())
     }
 
-    /// No collective access has begun and not ended.
+    /// An error if a split collective access has begun and not ended.
     pub fn check_idle(&self) -> Result<()> {
         if let Some(Split { access, .. }) = self.split {
             bail!(MPI_ERR_IO, "{}_begin has been called, and {0}_end has not", access.name());
@@ -70,7 +70,7 @@ impl File {
         Ok(())
     }
 
-    /// The access that began last ends.
+    /// Ends the split collective access.
     pub fn end_split(&mut self, access: SplitAccess) -> Result<Status> {
         match self.split.take_if(|split| split.access == access) {
             Some(split) => Ok(split.status),

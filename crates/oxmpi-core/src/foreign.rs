@@ -1,8 +1,10 @@
-//! Handles of other MPIs, recognised by their values: a program that was compiled with another `mpi.h` passes them.
+//! Handles of other MPI implementations, recognised by their values: a program that was compiled
+//! with another `mpi.h` passes them.
 
-/// What a value that is no handle of OxMPI's probably is, to be added to an error text; empty when it could be anything.
+/// What an invalid handle probably is, as an addition to an error text; empty when it is unknown.
 pub fn hint(handle: usize) -> String {
-    // MPICH numbers the kinds of objects in the bits from 26 on, and sets bit 30 in what is predefined.
+    // MPICH stores the kind of object in the bits from 26 on, and sets bit 30 for predefined
+    // objects.
     let theirs = match handle {
         0x4400_0000 => Some("MPI_COMM_WORLD"),
         0x4400_0001 => Some("MPI_COMM_SELF"),
@@ -15,7 +17,7 @@ pub fn hint(handle: usize) -> String {
     if let Some(name) = theirs {
         return format!(" (it is MPICH's {name}: was the program compiled with the mpi.h of MPICH?)");
     }
-    // Programs and libraries lie in the upper part of the 47 bits that addresses have.
+    // Programs and libraries lie in the upper part of the 47-bit address space.
     if (0x1000 << 32..1 << 47).contains(&handle) {
         return " (it looks like an address, as handles of Open MPI are: was the program compiled with the mpi.h of Open \
                 MPI?)"

@@ -1,6 +1,7 @@
 //! Groups: ordered sets of processes. A group never changes, so communicators and handles share it.
 //!
-//! From rank to process is an index; the way back is a sorted list that is made when the first question needs it.
+//! From rank to process is an array access; the inverse is a sorted list that is built at the first
+//! query.
 
 use crate::comm::Ranks;
 use oxmpi_abi::constants::*;
@@ -11,9 +12,9 @@ use std::sync::OnceLock;
 
 pub struct Group {
     ranks: Ranks,
-    /// The session that it comes from, if it does.
+    /// The session that it comes from, if any.
     pub session: Option<Session>,
-    /// The members with their ranks, in the order of the peers.
+    /// The members with their ranks, ordered by peer.
     inverse: OnceLock<Box<[(Peer, u32)]>>,
 }
 
@@ -38,7 +39,7 @@ impl Group {
         &self.ranks
     }
 
-    /// The process with a rank that has been checked.
+    /// The process with a checked rank.
     pub fn member(&self, rank: i32) -> Peer {
         self.ranks.peer(Rank::new(rank as usize))
     }
@@ -50,7 +51,7 @@ impl Group {
 
     /// The rank of a process, by binary search.
     pub fn rank_of(&self, process: Peer) -> Option<usize> {
-        // The others know it without a search.
+        // The other forms know it without a search.
         let Ranks::List(list) = &self.ranks else { return self.ranks.position(process) };
         let inverse = self.inverse.get_or_init(|| {
             let mut inverse: Box<[(Peer, u32)]> =
@@ -75,7 +76,7 @@ impl Group {
         }
     }
 
-    /// First the members of this group, then those of the other that are not in it.
+    /// The members of this group, then those of the other that are not in it.
     pub fn union(&self, other: &Group) -> Group {
         let added = other.iter().filter(|&process| self.rank_of(process).is_none());
         self.derive(self.iter().chain(added).collect(), other)
@@ -89,7 +90,7 @@ impl Group {
         self.derive(self.iter().filter(|&process| other.rank_of(process).is_none()).collect(), other)
     }
 
-    /// The members with these ranks, in this order. Each rank must exist and come once.
+    /// The members with these ranks, in this order. Each rank must exist and occur once.
     pub fn include(&self, ranks: impl Iterator<Item = i64>) -> Result<Group> {
         let mut chosen = Chosen::new(self);
         let mut list = Vec::new();
@@ -99,7 +100,7 @@ impl Group {
         Ok(self.derive(list, self))
     }
 
-    /// The members but those with these ranks. Each rank must exist and come once.
+    /// The members without these ranks. Each rank must exist and occur once.
     pub fn exclude(&self, ranks: impl Iterator<Item = i64>) -> Result<Group> {
         let mut chosen = Chosen::new(self);
         for rank in ranks {
@@ -124,7 +125,7 @@ pub fn range([first, last, stride]: [i32; 3]) -> Result<impl Iterator<Item = i64
     Ok((0..count).map(move |step| first + step * stride))
 }
 
-/// Ranks that were named, each of which may be named once.
+/// Ranks that were listed; each may be listed once.
 struct Chosen {
     taken: Vec<bool>,
 }

@@ -1,13 +1,16 @@
-//! Entering the library: how a thread gets the state for itself, with a lock or by the program's promise.
+//! Entering the library: how a thread gets exclusive access to the state, with a lock or by the
+//! program's promise.
 //!
-//! Programs below `MPI_THREAD_MULTIPLE` promise to make one call at a time, and pay for no lock: a call only says that it
-//! is `inside`, with a plain store, and then looks whether the library is `threaded` by now. A second session, whose calls may
-//! come from another thread, sets `threaded`, makes every processor see that (`membarrier`), and waits until no call is inside
-//! without the lock. A call that waits looks again at each look in vain, and goes on with the lock. So the two sides cannot
-//! miss each other, and only the rare one pays. Where the kernel has no such barrier the lock is always used.
+//! Programs below `MPI_THREAD_MULTIPLE` promise to make one call at a time, and pay for no lock: a
+//! call only marks itself as `inside` with a plain store, and then checks whether the library is
+//! `threaded` by now. A second session, whose calls may come from another thread, sets `threaded`,
+//! makes every processor see that (`membarrier`), and waits until no call is inside without the
+//! lock. A call that waits checks again after every unsuccessful poll, and continues with the lock.
+//! So the two sides cannot miss each other, and only the rare side pays. Where the kernel has no
+//! such barrier the lock is always used.
 //!
-//! Guards never nest: the second one would wait for the first with the lock, and be a second `&mut` without it. Debug builds
-//! look for that.
+//! Guards never nest: with the lock the second one would deadlock, and without it be a second
+//! `&mut`. Debug builds check for that.
 
 use crate::library::Library;
 use crate::matching::Pattern;
@@ -22,15 +25,15 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
 
-/// The state and what any thread may look at meanwhile.
+/// The state, and what any thread may read at any time.
 pub(crate) struct Started {
     pub(crate) shared: Shared,
     state: UnsafeCell<Process>,
 }
 
 #[expect(unsafe_code, reason = "the guard makes the state exclusive")]
-// SAFETY: `state` is reached through a `Guard` only, of which one is inside at a time, and `Process` is `Send`, which
-// `Started::new` asks for; `shared` is `Sync` by itself.
+// SAFETY: `state` is accessed only through a `Guard`, of which one exists at a time, and `Process`
+// is `Send`, which `Started::new` requires; `shared` is `Sync` by itself.
 unsafe impl Sync for Started {}
 
 impl Started {
@@ -50,30 +53,30 @@ impl Started {
     }
 }
 
-/// The part of the state that every thread may use at any time: it never changes, or is atomic.
+/// The part of the state that every thread may use at any time: it is immutable or atomic.
 pub struct Shared {
     job: NonNull<JobHeader>,
     block: NonNull<RankBlock>,
     pub barrier: WakeFence,
-    /// mpirun started this process, and did not start the one that started it.
+    /// mpirun started this process itself, not one of its ancestors.
     pub is_launched: bool,
-    /// When this rank lets others have its CPU while it asks for what they do.
+    /// When a rank that polls yields its CPU to others.
     pub occupancy: PollYieldPolicy,
 }
 
 #[expect(unsafe_code, reason = "pointers to words of the segment")]
-// SAFETY: what the pointers lead to is atomic and lies in the mapped segment.
+// SAFETY: the pointers lead to atomics in the mapped segment.
 unsafe impl Send for Shared {}
 #[expect(unsafe_code, reason = "pointers to words of the segment")]
-// SAFETY: what the pointers lead to is atomic and lies in the mapped segment.
+// SAFETY: the pointers lead to atomics in the mapped segment.
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// What the ranks of the node share.
+    /// The header that the ranks of the node share.
     #[inline]
     #[expect(unsafe_code, reason = "a pointer to words of the segment")]
     pub fn job(&self) -> &JobHeader {
-        // SAFETY: the state that lies beside this value maps the segment as long as both live.
+        // SAFETY: the state beside this value maps the segment as long as both live.
         unsafe { self.job.as_ref() }
     }
 
@@ -81,17 +84,17 @@ impl Shared {
     #[inline]
     #[expect(unsafe_code, reason = "a pointer to words of the segment")]
     pub fn block(&self) -> &RankBlock {
-        // SAFETY: the state that lies beside this value maps the segment as long as both live.
+        // SAFETY: the state beside this value maps the segment as long as both live.
         unsafe { self.block.as_ref() }
     }
 
-    /// Whether calls that are inside without the lock will notice that it is needed.
+    /// Whether calls that are inside without the lock will notice that it is turned on.
     pub fn can_turn_lock_on(&self) -> bool {
         self.barrier == WakeFence::Asymmetric
     }
 }
 
-/// The words that a call looks at when it enters.
+/// The words that a call reads when it enters.
 pub(crate) struct Entry {
     /// The state while the world or a session is active, null otherwise.
     active: AtomicPtr<Started>,
@@ -120,12 +123,12 @@ impl Entry {
         !self.active.load(Ordering::Acquire).is_null()
     }
 
-    /// `started` lives as long as the library that this belongs to.
+    /// `started` must live as long as the library that this belongs to.
     pub(crate) fn activate(&self, started: &Started) {
         self.active.store(std::ptr::from_ref(started).cast_mut(), Ordering::Release);
     }
 
-    /// Whether it was active.
+    /// Deactivates the library; whether it was active.
     pub(crate) fn deactivate(&self) -> bool {
         !self.active.swap(std::ptr::null_mut(), Ordering::AcqRel).is_null()
     }
@@ -135,12 +138,12 @@ impl Entry {
         self.threaded.load(Ordering::Relaxed)
     }
 
-    /// While no call is inside.
+    /// Called while no call is inside.
     pub(crate) fn set_threaded(&self) {
         self.threaded.store(true, Ordering::SeqCst);
     }
 
-    /// While no call is inside, and none will be at the same time as another.
+    /// Called while no call is inside, and no two calls will be at the same time.
     pub(crate) fn set_serialized(&self) {
         self.threaded.store(false, Ordering::SeqCst);
     }
@@ -155,7 +158,7 @@ impl Entry {
         #[cfg(debug_assertions)]
         self.check_not_nested();
         self.inside.store(1, Ordering::Relaxed);
-        // The processor's order is the business of who sets `threaded`.
+        // A compiler fence is enough: the thread that sets `threaded` uses `membarrier`.
         compiler_fence(Ordering::SeqCst);
         let locked = self.threaded.load(Ordering::Relaxed);
         if locked {
@@ -184,7 +187,7 @@ impl Entry {
         }
     }
 
-    /// Runs something with the lock, which is not told from a call: for who turns the lock on.
+    /// Runs `body` with the lock, but not as a call: for the thread that turns the lock on.
     pub(crate) fn with_lock<R>(&self, body: impl FnOnce() -> R) -> R {
         self.lock.take();
         let result = body();
@@ -204,12 +207,12 @@ impl Entry {
     }
 }
 
-/// Exclusive use of the state; ends with the value.
+/// Exclusive access to the state; ends with the value.
 pub struct Guard<'l> {
     library: &'l Library,
     started: &'l Started,
     locked: bool,
-    /// The thread that took the lock gives it back.
+    /// The thread that took the lock must release it.
     _not_send: PhantomData<*const ()>,
 }
 
@@ -225,7 +228,7 @@ impl<'l> Guard<'l> {
     #[expect(unsafe_code, reason = "the pointer is what the library keeps")]
     pub(crate) fn enter(library: &'l Library) -> Option<Guard<'l>> {
         let started = library.entry.active.load(Ordering::Acquire);
-        // SAFETY: null, or in the box that `library.kept` holds for as long as the library lives.
+        // SAFETY: null, or in the box that `library.kept` holds as long as the library lives.
         let started = unsafe { started.as_ref() }?;
         Some(Guard { library, started, locked: library.entry.enter(), _not_send: PhantomData })
     }
@@ -240,14 +243,14 @@ impl<'l> Guard<'l> {
         &self.started.shared
     }
 
-    /// Whether other threads may want in.
+    /// Whether other threads may want to enter.
     #[inline]
     pub fn is_shared(&self) -> bool {
         self.locked
     }
 
-    /// Lets other threads in while `pause` runs. References into the state end before, and what they led to may be gone
-    /// afterwards.
+    /// Lets other threads in while `pause` runs. References into the state end before, and their
+    /// targets may be gone afterwards.
     #[inline]
     pub fn unlocked<R>(&mut self, pause: impl FnOnce(&Shared) -> R) -> R {
         struct Back<'g, 'l>(&'g mut Guard<'l>);
@@ -262,14 +265,14 @@ impl<'l> Guard<'l> {
         pause(back.0.shared())
     }
 
-    /// Calls a function of the user's, which may call the library.
+    /// Calls a user function, which may call the library.
     #[inline(never)]
     pub fn call_user<R>(&mut self, function: impl FnOnce() -> R) -> R {
         let library = self.library;
         self.unlocked(|_| library.call_user(function))
     }
 
-    /// Takes the lock if it is needed by now: to be called by who stays inside for long.
+    /// Takes the lock if it is needed by now. Calls that stay inside for long use this.
     #[inline]
     pub(crate) fn follow_lock(&mut self) {
         if !self.locked && self.library.is_threaded() {
@@ -282,8 +285,8 @@ impl<'l> Guard<'l> {
         self.unlocked(|_| ());
     }
 
-    /// What a call does that found nothing and that a program makes again and again until another rank has done something:
-    /// where ranks outnumber CPUs, that rank may need this one's.
+    /// For a call without result that a program repeats until another rank has acted: if ranks
+    /// outnumber CPUs, that rank may need this CPU.
     #[inline]
     pub fn yield_cpu(&mut self) {
         if wait::is_oversubscribed(self.shared().job()) {
@@ -296,7 +299,7 @@ impl<'l> Guard<'l> {
         self.unlocked(|_| wait::yield_cpu());
     }
 
-    /// The same for calls that programs also make between pieces of work.
+    /// As [`Guard::yield_cpu`], for calls that programs also make between pieces of work.
     #[inline]
     pub fn yield_cpu_at_times(&mut self) {
         self.polled_in_vain();
@@ -312,13 +315,13 @@ impl<'l> Guard<'l> {
         self.unlocked(|shared| shared.occupancy.ask_in_vain());
     }
 
-    /// A program looked for a message in vain; an error when every further look will be in vain.
+    /// A program probed for a message in vain; an error when it can never come.
     pub fn probed_in_vain(&mut self, pattern: Option<Pattern>) -> Result<()> {
         self.yield_cpu_at_times();
         pattern.and_then(|pattern| self.dead_source(&pattern)).map_or(Ok(()), Err)
     }
 
-    /// Wakes threads of ours that sleep: something was done that one of them may wait for.
+    /// Wakes threads of this process that sleep, after something that one of them may wait for.
     #[inline]
     pub fn wake_siblings(&self) {
         if self.locked {
@@ -333,8 +336,9 @@ impl std::ops::Deref for Guard<'_> {
     #[inline(always)]
     #[expect(unsafe_code, reason = "the guard makes the state exclusive")]
     fn deref(&self) -> &Process {
-        // SAFETY: one guard is inside at a time: by the lock, or by the promise of `Library::assume_serialized`, which ends
-        // with `turn_lock_on`; and `self` is borrowed for as long as the reference lives.
+        // SAFETY: one guard exists at a time: by the lock, or by the promise of
+        // `Library::assume_serialized`, which ends with `turn_lock_on`; `self` is borrowed for as
+        // long as the reference lives.
         unsafe { &*self.started.state.get() }
     }
 }
@@ -343,8 +347,8 @@ impl std::ops::DerefMut for Guard<'_> {
     #[inline(always)]
     #[expect(unsafe_code, reason = "the guard makes the state exclusive")]
     fn deref_mut(&mut self) -> &mut Process {
-        // SAFETY: one guard is inside at a time, as for `deref`, and `self` is borrowed mutably for as long as the reference
-        // lives.
+        // SAFETY: one guard exists at a time, as for `deref`, and `self` is borrowed mutably for as
+        // long as the reference lives.
         unsafe { &mut *self.started.state.get() }
     }
 }

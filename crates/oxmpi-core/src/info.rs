@@ -1,7 +1,7 @@
-//! What an info object holds: pairs of a key and a value, in the order they came.
+//! The content of an info object: pairs of a key and a value, in the order of insertion.
 //!
-//! Keys and values are bytes, as C gives them: a hint may be a file name in any encoding. Handles, languages and
-//! their padding are the business of the layers above; nothing here interprets a hint.
+//! Keys and values are bytes, as C passes them: a hint may be a file name in any encoding. Layers
+//! above handle handles, languages and padding; nothing here interprets a hint.
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
@@ -16,7 +16,7 @@ pub struct Info {
     pairs: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// What `MPI_Info_get_string` returns for a key that is there.
+/// The result of `MPI_Info_get_string` for a key that exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fetched<'a> {
     /// The part of the value that fits, without a terminator; `None` when the caller's buffer must not be touched.
@@ -30,7 +30,7 @@ impl Info {
         Info { pairs: Vec::new() }
     }
 
-    /// Adds a pair, or gives the key another value; then it keeps its place.
+    /// Adds a pair, or replaces the value of a key, which keeps its position.
     pub fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         check_key(key)?;
         if value.len() > LONGEST_VALUE {
@@ -80,7 +80,7 @@ impl Info {
         self.pairs.is_empty()
     }
 
-    /// The key with number `n`, counted from 0 in the order they were added.
+    /// The key with number `n`, from 0 in the order of insertion.
     pub fn nth_key(&self, n: i32) -> Result<&[u8]> {
         match usize::try_from(n).ok().and_then(|n| self.pairs.get(n)) {
             Some((key, _)) => Ok(key),
@@ -92,12 +92,13 @@ impl Info {
         self.pairs.iter().map(|(key, value)| (key.as_slice(), value.as_slice()))
     }
 
-    /// The value of a hint as text without spaces around it; `None` when it is missing or not UTF-8.
+    /// The value of a hint as text without surrounding spaces; `None` when it is missing or not
+    /// UTF-8.
     pub fn text(&self, key: &str) -> Option<&str> {
         Some(std::str::from_utf8(self.find(key.as_bytes())?).ok()?.trim_matches(' '))
     }
 
-    /// The value of a hint that is a boolean; `None` when it is missing or something else.
+    /// The value of a boolean hint; `None` when it is missing or invalid.
     pub fn boolean(&self, key: &str) -> Option<bool> {
         match self.text(key)? {
             "true" => Some(true),
@@ -106,12 +107,12 @@ impl Info {
         }
     }
 
-    /// The value of a hint that is an integer; `None` when it is missing or something else.
+    /// The value of an integer hint; `None` when it is missing or invalid.
     pub fn integer(&self, key: &str) -> Option<i64> {
         self.text(key)?.parse().ok()
     }
 
-    /// The elements of a hint that is a list separated by commas; none when it is missing or empty.
+    /// The elements of a comma-separated hint; none when it is missing or empty.
     pub fn list(&self, key: &str) -> impl Iterator<Item = &str> {
         let text = self.text(key).filter(|text| !text.is_empty());
         text.into_iter().flat_map(|text| text.split(',')).map(|element| element.trim_matches(' '))
@@ -128,8 +129,8 @@ impl std::fmt::Debug for Info {
     }
 }
 
-/// How this process was started, as far as it is known: the content of `MPI_INFO_ENV`, and of what
-/// `MPI_Info_create_env` makes.
+/// How this process was started, as far as it is known: the content of `MPI_INFO_ENV` and of the
+/// result of `MPI_Info_create_env`.
 #[derive(Clone, Default, Debug)]
 pub struct Environment<'a> {
     /// The program and its arguments; empty when they are not known.
@@ -148,7 +149,7 @@ pub struct Environment<'a> {
 }
 
 impl Environment<'_> {
-    /// A value that is longer than an info value may be is left out: half a command line would mislead.
+    /// A value that is too long for an info object is left out: half a command line would mislead.
     pub fn to_info(&self) -> Info {
         let (command, arguments) = match self.argv.split_first() {
             Some((command, arguments)) => (Some(*command), Some(arguments.join(&b' '))),

@@ -1,5 +1,6 @@
-//! The info objects of this process. They exist independently of any world or session, and from any thread, so they
-//! have a table and a lock of their own; nothing here takes a guard, since most callers hold one.
+//! The info objects of this process. They exist independently of any world or session and for any
+//! thread, so they have a table and a lock of their own. Nothing here takes a guard, since most
+//! callers hold one.
 
 use crate::checks::bad_handle;
 use crate::info::{Environment, Info};
@@ -11,7 +12,7 @@ use oxmpi_base::slots::SlotTable;
 use std::os::unix::ffi::OsStrExt;
 
 impl Library {
-    /// Takes an info object in.
+    /// Adds an info object.
     pub fn add_info(&self, info: Info) -> Result<Handle> {
         match self.infos().try_insert(info) {
             Ok(handle) => Ok(Handle(handle)),
@@ -19,7 +20,7 @@ impl Library {
         }
     }
 
-    /// The hints that an info argument holds; none for `MPI_INFO_NULL`.
+    /// The hints of an info argument; none for `MPI_INFO_NULL`.
     pub fn info(&self, handle: Handle) -> Result<Info> {
         if handle == MPI_INFO_NULL { Ok(Info::new()) } else { self.read_info(handle, |info| Ok(info.clone())) }
     }
@@ -48,7 +49,7 @@ impl Library {
         }
     }
 
-    /// Ends an info object.
+    /// Removes an info object.
     pub fn remove_info(&self, handle: Handle) -> Result<()> {
         let mut table = self.infos();
         match table.remove(handle.0) {
@@ -57,13 +58,13 @@ impl Library {
         }
     }
 
-    /// How this process was started. The arguments are the process's own when none are given.
+    /// How this process was started. Without `argv`, uses the arguments of the process.
     pub fn environment(&self, argv: &[&[u8]]) -> Info {
         let own: Vec<_> = std::env::args_os().collect();
         let own: Vec<&[u8]> = own.iter().map(|argument| argument.as_bytes()).collect();
         let wdir = std::env::current_dir().ok();
         let var = |name: &str| std::env::var(name).ok();
-        // A program that a rank started has the rank's environment.
+        // A program that a rank started inherits the rank's environment.
         let alone = self.shared().is_some_and(|shared| !shared.is_launched);
         let kinds = var(library::MEMORY_ALLOC_KINDS);
         let errhandler = var(library::INITIAL_ERRHANDLER);
@@ -80,7 +81,7 @@ impl Library {
     }
 }
 
-/// What is wrong with a handle that is in the way of being an info object of the program's own.
+/// The error for a handle that is no info object of the program.
 #[cold]
 fn not_info(table: &SlotTable<Info>, handle: Handle) -> Error {
     if handle == MPI_INFO_ENV {

@@ -1,9 +1,11 @@
-//! Attributes on communicators, windows and datatypes: the keys of one library, what hangs on its objects, and the callbacks
-//! of the program that decide when an attribute is copied or deleted. `attributes.rs` has the tables themselves.
+//! Attributes of communicators, windows and datatypes: the keys of one library, the attributes of
+//! its objects, and the callbacks of the program that decide when an attribute is copied or
+//! deleted. `attributes.rs` has the tables.
 //!
-//! A callback may call MPI and change the very attributes that are being walked, so none is called with a lock held: one
-//! attribute is taken out or read, the lock is released, and then the callback runs. Nobody may call these functions with a
-//! guard in hand, except [`Library::attribute`], which calls nothing.
+//! A callback may call MPI and change the attributes that are being iterated, so none is called
+//! with a lock held: one attribute is taken out or read, the lock is released, and then the
+//! callback runs. Callers must not hold a guard, except for [`Library::attribute`], which calls
+//! nothing.
 
 use crate::attributes::{Attribute, AttributeCall, Attributes, Callbacks, Object, OnCopy, Owner, Value};
 use crate::library::Library;
@@ -20,7 +22,7 @@ impl Library {
         self.attribute_tables().keys().free(owner, number)
     }
 
-    /// Sets an attribute. One that is there is deleted first, and stays when its callback refuses.
+    /// Sets an attribute. An existing one is deleted first, and stays when its callback refuses.
     pub fn set_attribute(&self, on: Object, number: i32, value: Value) -> Result<()> {
         let tables = self.attribute_tables();
         let key = tables.keys().get(on.owner(), number)?.clone();
@@ -31,13 +33,13 @@ impl Library {
         Ok(())
     }
 
-    /// What C reads of an attribute; `None` when the key has none here.
+    /// What C reads of an attribute; `None` when the object has none for this key.
     pub fn attribute(&self, on: Object, number: i32) -> Result<Option<usize>> {
         let tables = self.attribute_tables();
         let read = |attributes: &mut Attributes| attributes.get(number).map(|found| found.value.as_pointer());
         match tables.existing(on, read).flatten() {
             Some(value) => Ok(Some(value)),
-            // A key that nobody made is an error, one without an attribute is not.
+            // An unknown key is an error, a key without an attribute is not.
             None => tables.keys().get(on.owner(), number).map(|_| None),
         }
     }
@@ -53,7 +55,7 @@ impl Library {
         }
     }
 
-    /// Deletes all attributes, the one that was set last first; stops at a callback that refuses.
+    /// Deletes all attributes, the latest first; stops at a callback that refuses.
     pub fn delete_attributes(&self, on: Object) -> Result<()> {
         while let Some(last) = self.attribute_tables().existing(on, Attributes::take_last).flatten() {
             self.release(on, last)?;
@@ -61,7 +63,7 @@ impl Library {
         Ok(())
     }
 
-    /// What a duplicate of an object starts with: the copy callbacks decide.
+    /// The attributes of a duplicate, as the copy callbacks decide.
     pub fn copy_attributes(&self, from: Object) -> Result<Attributes> {
         let mut copies = Attributes::new();
         let list = |attributes: &mut Attributes| attributes.iter().cloned().collect();
@@ -90,7 +92,8 @@ impl Library {
         }
     }
 
-    /// Calls the delete callback of an attribute that was taken out; puts it back when the callback refuses.
+    /// Calls the delete callback of an attribute that was taken out; restores it when the callback
+    /// refuses.
     fn release(&self, on: Object, attribute: Attribute<Callbacks>) -> Result<()> {
         let Some(function) = &attribute.key.callbacks.delete else { return Ok(()) };
         let key = attribute.key.number;
@@ -100,7 +103,7 @@ impl Library {
         Err(self.refused(code, "delete", key))
     }
 
-    /// A callback's answer as an error: a code of the program's own stays what it is.
+    /// The result of a callback as an error: a code of the program stays as it is.
     #[cold]
     fn refused(&self, code: i32, which: &str, key: i32) -> Error {
         let class = self.errors().class_of(code).unwrap_or(MPI_ERR_OTHER);
@@ -160,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_callback_may_use_the_attributes_that_are_being_deleted() {
-        // For ever, so that the callback can hold a reference to it.
+        // Leaked, so that the callback can hold a reference to it.
         let library: &'static Library = Box::leak(Box::new(Library::new()));
         let key = library.create_key(Owner::Comm, callbacks(OnCopy::Same, None)).unwrap();
         let delete: DeleteFn =

@@ -1,10 +1,13 @@
-//! Processes of other jobs on the node. Each job has a segment of its own; what goes to a foreign process goes into a ring in the
-//! *receiver's* segment, where the sender is a foreign sender (`oxmpi_base::foreign_senders`).
+//! Processes of other jobs on the node. Each job has a segment of its own. A packet to a foreign
+//! process goes into a ring in the *receiver's* segment, where its sender is a foreign sender
+//! (`oxmpi_base::foreign_senders`).
 //!
-//! In this process all others are [`Peer`]s: the own job's ranks local ones, foreign processes far ones, from when they become known
-//! until the last thing that names them is gone. Peers never leave the process; in messages processes are [`ProcessId`]s.
+//! In this process all others are [`Peer`]s: the ranks of the own job are local ones, foreign
+//! processes far ones, from the first contact until nothing names them any more. Peers are valid
+//! only in this process; messages carry [`ProcessId`]s.
 //!
-//! Everything here is off the path of messages: once a ring is open, it is used like those of the own job.
+//! Nothing here is on the path of messages: once a ring is open, it is used like those of the own
+//! job.
 
 use crate::incoming::Incoming;
 use crate::node_memory::NodeMemory;
@@ -41,23 +44,24 @@ struct Known {
 /// How a foreign process has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// It had called `MPI_Finalize`: what others did together with it may be complete.
+    /// It had called `MPI_Finalize`: operations with it may be complete.
     Finalized,
-    /// It died or aborted, or wrote what is no packet.
+    /// It died, aborted, or wrote something that is no packet.
     Died,
 }
 
 /// Another job that this process knows.
 struct Job {
     segment: Segment,
-    /// This process's slot among the foreign senders there, and its rings to the ranks, while it is connected.
+    /// While connected: this process's slot among the foreign senders there, and its rings to the
+    /// ranks.
     visit: Option<(usize, Arc<Mapping>)>,
 }
 
 /// A foreign sender that has a ring to this rank.
 pub(crate) struct SenderRing {
     foreign_sender: usize,
-    /// `None` for one whose job cannot be reached, so that it cannot be answered.
+    /// `None` if its job cannot be reached, so that it cannot be answered.
     peer: Option<Peer>,
 }
 
@@ -68,12 +72,12 @@ impl ForeignProcesses {
 }
 
 impl NodeMemory {
-    /// This process, for processes of any job.
+    /// The identity of this process for processes of any job.
     pub fn own_id(&self) -> ProcessId {
         self.id_of(self.own())
     }
 
-    /// Any process that is known here.
+    /// The identity of any process that is known here.
     pub fn id_of(&self, peer: Peer) -> ProcessId {
         match peer.slot() {
             Some(slot) => ProcessId { job: self.foreign.own, node: self.nodes().own_node(), slot },
@@ -116,9 +120,9 @@ impl NodeMemory {
         Some((&job.segment, known.id.slot))
     }
 
-    /// The segment in which a process has its offer cells and rings, and its slot there; `None` for one that is reached
-    /// by packets only. That it is there does not mean that memory is [shared](NodeMemory::shares_memory): nodes may
-    /// be pretended.
+    /// The segment that holds the offer cells and rings of a process, and its slot there; `None`
+    /// for a process that is reached only by packets. A process with a segment need not [share
+    /// memory](NodeMemory::shares_memory): nodes may be pretended.
     pub fn home(&self, peer: Peer) -> Option<(&Segment, Slot)> {
         match peer.slot() {
             Some(slot) => Some((self.segment(), slot)),
@@ -145,16 +149,16 @@ impl NodeMemory {
         self.foreign_processes().for_each(|peer| self.wake_foreign(peer));
     }
 
-    /// Those that are known.
+    /// The known foreign processes.
     pub(crate) fn foreign_processes(&self) -> impl Iterator<Item = Peer> {
         let known = self.foreign.known.iter().enumerate().filter(|(_, known)| known.is_some());
         known.map(|(index, _)| self.foreign_process(index))
     }
 
-    // ---- getting to know ----
+    // ---- connecting ----
 
-    /// The process with that id. A foreign process becomes known then, and this process a foreign sender of its job; an error says why it
-    /// cannot be reached.
+    /// The peer for an id. For a foreign process, this process becomes a foreign sender of its job;
+    /// an error says why it cannot be reached.
     pub fn peer_at(&mut self, id: ProcessId) -> io::Result<Peer> {
         if id.job == self.foreign.own {
             let rank = self.nodes().world_rank(id.node, id.slot);
@@ -175,7 +179,7 @@ impl NodeMemory {
         Ok(peer)
     }
 
-    /// Makes this process a foreign sender of the process's job, if it is none.
+    /// Makes this process a foreign sender of the job of a process, if it is not one yet.
     fn connect(&mut self, id: ProcessId) -> io::Result<()> {
         let own = self.own_id();
         let job = match self.foreign.jobs.entry(id.job) {
@@ -203,25 +207,26 @@ impl NodeMemory {
         }
     }
 
-    /// Opens the ring to a foreign process; `None` while this process has no rings in its job, before it joins or after
-    /// it has left.
+    /// Opens the ring to a foreign process; `None` while this process has no rings in that job,
+    /// before it joins or after it has left.
     pub(crate) fn open_to_foreign(&self, peer: Peer) -> Option<Box<Producer>> {
         let ProcessId { job, slot, .. } = self.known(peer).id;
         let Job { segment, visit: Some((foreign_sender, rings)) } = self.foreign.jobs.get(&job)? else { return None };
         let (foreign_sender, rank) = (*foreign_sender, slot.index());
-        // SAFETY: `visit` claimed the foreign sender for this process, and a peer's `tx` is made only while there is none.
+        // SAFETY: `visit` claimed the foreign sender for this process, and a peer's ring is opened
+        // only while it has none.
         let producer = Box::new(unsafe { Producer::of_foreign_sender(rings, rank) });
         segment.foreign_sender(foreign_sender).add_share();
         segment.foreign_bits(rank)[foreign_sender / 64].fetch_or(1 << (foreign_sender % 64), AcqRel);
-        // Release: who hears the bell sees the bit.
+        // Release: a rank that sees the doorbell sees the bit.
         segment.foreign_bell(rank).fetch_add(1, Release);
         Some(producer)
     }
 
-    // ---- the dead ----
+    // ---- ended processes ----
 
-    /// Looks for foreign processes that have ended or aborted, or of which the caller knows that
-    /// they sent what is no packet; returns all that have, also those that were known before.
+    /// Searches for foreign processes that have ended or aborted, or that the caller knows to have
+    /// written something that is no packet; returns all of them, including those found before.
     fn find_ended(&mut self, is_broken: impl Fn(Peer) -> bool) -> Vec<(Peer, Ended)> {
         let mut all = Vec::new();
         for index in 0..self.foreign.known.len() {
@@ -238,7 +243,7 @@ impl NodeMemory {
 
     fn look_at(&self, peer: Peer, is_broken: impl Fn(Peer) -> bool) -> Option<Ended> {
         let block = self.block_of_foreign(peer);
-        // In this order: a process that ends well says so before it ends.
+        // In this order: a process that finalizes says so before it ends.
         let lives = lifeline::process_lives(block.pid.load(Relaxed));
         let state = block.state.load(Acquire);
         match state {
@@ -264,7 +269,8 @@ impl NodeMemory {
         self.ended(peer) == Some(Ended::Died)
     }
 
-    /// Whether a process that shares memory with this one still runs, as the kernel sees it.
+    /// Whether a process that shares memory with this one is still running, according to the
+    /// kernel.
     pub(crate) fn is_alive(&self, peer: Peer) -> bool {
         let block = self.home(peer).map(|(segment, slot)| segment.rank(slot.index()));
         block.is_some_and(|block| lifeline::process_lives(block.pid.load(Relaxed)))
@@ -282,7 +288,8 @@ impl NodeMemory {
 }
 
 impl Incoming {
-    /// Foreign senders came or left: takes in the rings of those that came, and lets those go that left and whose rings are empty.
+    /// Foreign senders connected or disconnected: opens the rings of new ones, and closes those of
+    /// senders that left, once their rings are empty.
     pub fn see_foreign_senders(&mut self, node: &mut NodeMemory) {
         let me = node.slot().index();
         let rung = node.segment().foreign_bell(me).load(Acquire);
@@ -303,7 +310,8 @@ impl Incoming {
         self.heard_foreign(if look_again { rung.wrapping_sub(1) } else { rung });
     }
 
-    /// Takes in the ring of a foreign sender; `false` while an earlier one of the same process is not empty yet.
+    /// Opens the ring of a foreign sender; `false` while an earlier ring of the same process is not
+    /// empty yet.
     fn open_sender_ring(&mut self, node: &mut NodeMemory, foreign_sender: usize) -> bool {
         let area = node.segment().layout().foreign_ring(foreign_sender, node.slot().index());
         let id = node.segment().foreign_sender(foreign_sender).process();
@@ -313,7 +321,8 @@ impl Incoming {
         }
         let mapped = peer.and_then(|peer| Some((peer, Mapping::new(node.segment(), area).ok()?)));
         let peer = mapped.map(|(peer, ring)| {
-            // SAFETY: the ring from this foreign sender to this rank; `see_foreign_senders` begins a visit only where none has begun.
+            // SAFETY: the ring from this foreign sender to this rank; `see_foreign_senders` opens
+            // one only if none is open.
             self.receive_from(peer, Box::new(unsafe { Consumer::of_foreign_sender(ring) }));
             peer
         });
@@ -321,7 +330,7 @@ impl Incoming {
         true
     }
 
-    /// Lets a foreign sender go that has left; `false` while something of it is to be received.
+    /// Closes the ring of a foreign sender that has left; `false` while it still has packets.
     fn close_sender_ring(&mut self, node: &NodeMemory, index: usize) -> bool {
         let SenderRing { foreign_sender, peer, .. } = self.sender_rings[index];
         if node.segment().foreign_sender(foreign_sender).phase() != Phase::Left {
@@ -337,15 +346,15 @@ impl Incoming {
         let (segment, me) = (node.segment(), node.slot().index());
         let cleared = segment.clear(segment.layout().foreign_ring(foreign_sender, me));
         segment.foreign_bits(me)[foreign_sender / 64].fetch_and(!(1 << (foreign_sender % 64)), AcqRel);
-        // A ring that cannot be made as new is never used again.
+        // A ring that cannot be reset is never used again.
         if cleared {
             segment.foreign_sender(foreign_sender).give_up_share();
         }
         true
     }
 
-    /// Looks for far processes that have ended or aborted, or sent what is no packet; returns all that
-    /// have.
+    /// Searches for far processes that have ended or aborted, or sent something that is no packet;
+    /// returns all of them.
     pub fn find_ended(&self, tx: &mut Outgoing) -> Vec<(Peer, Ended)> {
         #[cfg_attr(not(feature = "sim"), expect(unused_mut, reason = "far processes without memory in common"))]
         let mut ended = tx.node_mut().find_ended(|peer| self.is_ring_broken(peer));
@@ -354,11 +363,11 @@ impl Incoming {
         ended
     }
 
-    // ---- forgetting ----
+    // ---- disconnecting ----
 
-    /// Leaves the jobs of which no process is named any more, as far as the caller can tell.
+    /// Leaves the jobs of which the caller names no process any more.
     pub fn leave_jobs(&mut self, tx: &mut Outgoing, is_named: impl Fn(Peer) -> bool) {
-        // Foreign senders whose processes have died never say that they leave.
+        // Foreign senders whose processes died never say that they leave.
         self.sender_rings.iter().for_each(|visit| dismiss_if_dead(tx.node().segment(), visit.foreign_sender));
         let barrier = tx.node().barrier();
         let ForeignProcesses { peers, jobs, .. } = &mut *tx.node_mut().foreign;
@@ -377,8 +386,8 @@ impl Incoming {
         }
     }
 
-    /// Drops jobs that this process has left, once their foreign senders have left, too, and the caller holds nothing of them. Their
-    /// peers name other processes some day; says which.
+    /// Drops jobs that this process has left, once their foreign senders have left, too, and the
+    /// caller holds nothing of them. Returns their peers, which may name other processes later.
     pub fn drop_deserted(&mut self, node: &mut NodeMemory, is_held: impl Fn(Peer) -> bool) -> Vec<Peer> {
         let ForeignProcesses { peers, jobs, .. } = &mut *node.foreign;
         let mut freed = Vec::new();
@@ -420,7 +429,7 @@ fn visit(segment: &Segment, own: ProcessId) -> io::Result<(usize, Arc<Mapping>)>
             "{FOREIGN_SENDERS} processes of other jobs are connected with it already"
         )));
     };
-    // It may need a CPU as the ranks do.
+    // A foreign sender may need a CPU like the ranks.
     segment.header().awake.fetch_add(1, Relaxed);
     let rings = Mapping::new(segment, segment.layout().foreign_rings(foreign_sender))
         .inspect_err(|_| say_goodbye(segment, foreign_sender, pid, wait::WakeFence::Symmetric))?;
@@ -434,7 +443,7 @@ fn dismiss_if_dead(segment: &Segment, foreign_sender: usize) {
     }
 }
 
-/// A foreign sender leaves a segment: its ranks are told.
+/// Tells the ranks of a segment that a foreign sender leaves.
 fn say_goodbye(segment: &Segment, foreign_sender: usize, pid: u32, barrier: wait::WakeFence) {
     if !segment.foreign_sender(foreign_sender).leave(pid) {
         return;
@@ -496,7 +505,7 @@ mod tests {
             assert_eq!(b.rx.senders(&mut b.tx), 1);
             assert_eq!(b.rx.sender(0), to_a);
             assert_eq!(receive(&mut b, to_a), Some(turn));
-            // The last packet of one that has left is received.
+            // The last packet of a sender that has left is still received.
             assert_eq!(a.tx.send_control(to_b, &HEAD, &[0, 0, 100 + turn, 0]), Ok(()));
             a.rx.leave_jobs(&mut a.tx, |_| false);
             b.rx.see_foreign_senders(b.tx.node_mut());

@@ -1,4 +1,4 @@
-//! Bytes that stay in this process: to and from user memory of any layout.
+//! Copies within this process, from and to user memory of any layout.
 
 use oxmpi_datatype::{Cursor, Source, Target};
 
@@ -13,7 +13,7 @@ pub fn pack(buf: &Source<'_>) -> Vec<u8> {
     bytes
 }
 
-/// Puts packed bytes at the cursor's place in a buffer.
+/// Unpacks bytes into a buffer at the cursor's position.
 pub fn unpack(bytes: &[u8], buf: &Target<'_>, cursor: &mut Cursor) {
     cursor.unpack_from(buf, bytes);
 }
@@ -23,7 +23,7 @@ pub fn copy(from: &Source<'_>, to: &Target<'_>) {
     copy_part(from, 0, to, 0, from.len().min(to.len()));
 }
 
-/// Copies so many bytes from a place in the packed stream of one buffer to a place in that of another.
+/// Copies bytes from an offset in the packed stream of one buffer to an offset in that of another.
 pub fn copy_part(from: &Source<'_>, start: usize, to: &Target<'_>, end: usize, bytes: usize) {
     assert!(start + bytes <= from.len() && end + bytes <= to.len());
     if bytes == 0 {
@@ -32,9 +32,10 @@ pub fn copy_part(from: &Source<'_>, start: usize, to: &Target<'_>, end: usize, b
     let (mut reader, mut writer) = (Cursor::new(), Cursor::new());
     reader.seek(from, start);
     writer.seek(to, end);
-    // SAFETY: both parts are inside their streams, as asserted; a source may be read and a target written. Of two runs
-    // that overlap, against MPI's rules, `copy` makes something; buffers with gaps that do break the promise with which
-    // they were made. The part on the way is memory of this function's own.
+    // SAFETY: both parts are inside their streams, as asserted; a source may be read and a target
+    // written. Two runs may overlap, against MPI's rules: `copy` allows that. Buffers with gaps
+    // that overlap break the promise with which they were made. The intermediate part is memory of
+    // this function.
     unsafe {
         match (from.as_dense(), to.as_dense()) {
             (Some(from), Some(to)) => std::ptr::copy(from.wrapping_add(start), to.wrapping_add(end), bytes),

@@ -1,8 +1,8 @@
-//! The memory of the node, as one of its processes uses it: what the job's segment says of every rank, memory that
-//! ranks share, waking and liveness. Segments of other jobs on the node are in `foreign.rs`.
+//! The memory of the node, as one of its processes uses it: facts about every rank, shared memory,
+//! wake-ups and liveness. `foreign.rs` handles the segments of other jobs on the node.
 //!
-//! No message goes through this type: it has no ring. Boards, windows and waits take it where they need facts or memory
-//! of the node; messages are the engine's, through [`Links`](crate::Links).
+//! No message goes through this type: it has no ring. Boards, windows and waits use it for facts
+//! and memory of the node; the engine sends messages through [`Links`](crate::Links).
 
 use crate::foreign::ForeignProcesses;
 use oxmpi_base::arena::{Area, Arena};
@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 pub struct NodeMemory {
     me: Slot,
     nodes: Arc<NodeTable>,
-    /// Where all nodes are pretended to be several: the processes by their slots.
+    /// If several nodes are pretended: the processes by slot.
     slots: Box<[Peer]>,
     barrier: WakeFence,
     arena: Arena,
@@ -29,7 +29,7 @@ pub struct NodeMemory {
 }
 
 impl NodeMemory {
-    /// Joins a job's segment. The caller has claimed the slot.
+    /// Attaches to a job's segment. The caller has claimed the slot.
     pub(crate) fn attach(segment: Arc<Segment>, job: JobId, nodes: NodeTable) -> NodeMemory {
         let me = nodes.own_slot();
         let barrier = wait::register();
@@ -54,7 +54,7 @@ impl NodeMemory {
         self.me
     }
 
-    /// Where all ranks of the job are.
+    /// The nodes of all ranks of the job.
     pub fn nodes(&self) -> &Arc<NodeTable> {
         &self.nodes
     }
@@ -72,18 +72,18 @@ impl NodeMemory {
         self.nodes.rank_of(peer).and_then(|rank| self.nodes.place(rank)).map(|(_, slot)| slot)
     }
 
-    /// Whether a process is on this node, so that memory can be shared with it and copied from and to it.
+    /// Whether a process is on this node, so that memory can be shared with it and copied directly.
     #[inline]
     pub fn shares_memory(&self, peer: Peer) -> bool {
         peer.slot().is_some() || self.id_of(peer).node == self.nodes.own_node()
     }
 
-    /// Whether a process is one of another job.
+    /// Whether a process belongs to another job.
     pub fn is_foreign(&self, peer: Peer) -> bool {
         peer.far_index().is_some_and(|index| index >= self.nodes.size())
     }
 
-    /// How many ranks the own job has here.
+    /// The number of ranks of the own job on this node.
     #[inline]
     pub fn ranks(&self) -> usize {
         self.segment.ranks()
@@ -101,7 +101,7 @@ impl NodeMemory {
         self.segment.rank(self.me.index())
     }
 
-    /// Where this rank says what it waits for.
+    /// The record in which this rank describes what it waits for.
     pub fn wait_record(&self) -> &WaitRecord {
         self.segment.wait_record(self.me.index())
     }
@@ -114,7 +114,8 @@ impl NodeMemory {
         }
     }
 
-    /// The CPU that `mpirun` bound a process to, or the first of several; `None` when it is not bound.
+    /// The CPU that `mpirun` bound a process to (the first of several); `None` when it is not
+    /// bound.
     pub fn cpu_of(&self, peer: Peer) -> Option<usize> {
         if !self.shares_memory(peer) {
             return None;
@@ -126,12 +127,12 @@ impl NodeMemory {
         self.barrier
     }
 
-    /// Memory that any process can [map](NodeMemory::map) once it is told the area; it reads as zeroes.
+    /// Allocates zeroed memory that any process can [map](NodeMemory::map) by its area.
     pub fn allocate(&mut self, bytes: usize) -> io::Result<Area> {
         self.arena.take(bytes).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
-    /// Gives back what this rank [allocated](NodeMemory::allocate), once nobody uses it.
+    /// Frees memory from [`NodeMemory::allocate`] that nobody uses any more.
     pub fn release(&mut self, area: Area) {
         self.arena.give_back(&self.segment, area);
     }
@@ -141,26 +142,27 @@ impl NodeMemory {
         self.arena.given_out()
     }
 
-    /// Bytes of memory that the node's segment takes up.
+    /// Bytes of memory that the node's segment occupies.
     pub fn segment_memory(&self) -> u64 {
         self.segment.memory()
     }
 
-    /// Says that this rank takes part, as it did before it [left](NodeMemory::leave).
+    /// Marks this rank as running again after [`NodeMemory::leave`].
     pub fn rejoin(&self) {
         self.job().awake.fetch_add(1, Relaxed);
         self.block().leaving.store(0, Relaxed);
-        // Release: whoever sees the rank running also sees its process id.
+        // Release: a process that sees the rank running also sees its process id.
         self.block().state.store(STATE_RUNNING, Release);
     }
 
-    /// Says that this rank takes part in nothing, for now or for good.
+    /// Marks this rank as taking part in nothing, for now or for good.
     pub fn leave(&self) {
         self.block().state.store(STATE_FINALIZED, Release);
         self.job().awake.fetch_sub(1, Relaxed);
     }
 
-    /// Says that this rank will receive nothing more, so that nobody waits for it in order to leave.
+    /// Marks that this rank will receive nothing more, so that no rank waits for it in order to
+    /// leave.
     pub fn prepare_to_leave(&self) {
         self.block().leaving.store(1, Release);
         for slot in 0..self.ranks() {
@@ -169,14 +171,14 @@ impl NodeMemory {
         self.wake_all_foreign();
     }
 
-    /// Whether `peer` is in a call of the library and awake, as it looks now.
+    /// Whether `peer` is in a call of the library and awake at the moment.
     #[inline]
     pub fn is_waiting(&self, peer: Peer) -> bool {
         let block = self.block_of(peer);
         block.call.load(Relaxed) & IN_CALL != 0 && block.sleep.load(Relaxed) == 0
     }
 
-    /// Whether `peer` sleeps in a call of the library, as it looks now.
+    /// Whether `peer` sleeps in a call of the library at the moment.
     pub fn is_asleep(&self, peer: Peer) -> bool {
         let block = self.block_of(peer);
         block.call.load(Relaxed) & IN_CALL != 0 && block.sleep.load(Relaxed) != 0
@@ -187,7 +189,7 @@ impl NodeMemory {
         self.block().world_ended.store(1, Relaxed);
     }
 
-    /// The processes that have called `MPI_Finalize`, and take part in nothing now.
+    /// The processes that have called `MPI_Finalize` and take part in nothing now.
     pub fn finalized(&self) -> Vec<Peer> {
         let local = (0..self.ranks()).map(Peer::at_slot);
         let is_final = |peer: &Peer| {

@@ -1,14 +1,15 @@
-//! What travels between two processes: a head that the layer above fills in, and bytes behind it. Every link carries
-//! packets in this layout, so that the receiving side is one code for all of them.
+//! The format of packets between two processes: a head from the layer above, and bytes behind it.
+//! Every link carries packets in this format, so that all of them share one receiving side.
 //!
-//! A [`Packet`] borrows the receiving end that it came from, so it cannot be read after it was popped.
+//! A [`Packet`] borrows the receiving end that it came from, so it cannot be read after it was
+//! popped.
 
 use oxmpi_base::ring;
 use oxmpi_datatype::{Cursor, Target};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// What the layer above writes at the front of a packet. The transport carries it and reads none of it.
+/// The head that the layer above writes. The transport does not interpret it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     pub kind: u8,
@@ -19,10 +20,10 @@ pub struct Head {
     pub aux: u32,
 }
 
-/// Bytes of a [`Head`] in a packet, besides its kind and flags, which travel in the cell's word.
+/// Bytes of a [`Head`] in a packet, without kind and flags, which travel in the cell's word.
 pub(crate) const HEAD_BYTES: usize = 16;
 
-/// Bytes that fit beside a head into one cache line.
+/// Bytes that fit beside a head in one cache line.
 pub const INLINE_BYTES: usize = ring::FIRST_BYTES - HEAD_BYTES;
 
 /// Words in the body of a control packet.
@@ -31,11 +32,12 @@ pub const CONTROL_WORDS: usize = 4;
 /// Bytes in front of the data of a packet of several cells: the data starts at a cell of its own, aligned to a cache line.
 pub(crate) const BULK_OFFSET: usize = ring::FIRST_BYTES;
 
-/// The parts of a message but the last are multiples of this: a receiver takes all that a packet has room for.
+/// All parts of a message except the last are multiples of this: a receiver takes all that a packet
+/// has room for.
 pub const PART_UNIT: usize = 64;
 
-/// A packet that has arrived. Its bytes stay where they are until [`Incoming::pop`](crate::Incoming::pop), which
-/// cannot be called while the packet is borrowed.
+/// A packet that has arrived. Its bytes stay in place until
+/// [`Incoming::pop`](crate::Incoming::pop), which cannot be called while the packet is borrowed.
 pub struct Packet<'a> {
     user: u16,
     cells: usize,
@@ -43,7 +45,7 @@ pub struct Packet<'a> {
     end: PhantomData<&'a ()>,
 }
 
-/// What [`Incoming::pop`](crate::Incoming::pop) gives back to the sender.
+/// The size for [`Incoming::pop`](crate::Incoming::pop).
 #[derive(Clone, Copy)]
 pub struct PacketSize {
     pub(crate) cells: usize,
@@ -51,13 +53,13 @@ pub struct PacketSize {
 
 impl<'a> Packet<'a> {
     /// # Safety
-    /// The ring's packet has `bytes_in(cells)` readable bytes that nobody writes as long as `'a` lasts.
+    /// The packet has `bytes_in(cells)` readable bytes that nobody writes during `'a`.
     #[inline]
     pub(crate) unsafe fn new(packet: ring::Packet) -> Packet<'a> {
         Packet { user: packet.user, cells: packet.cells, bytes: packet.bytes, end: PhantomData }
     }
 
-    /// Ends the use of the packet.
+    /// Ends the borrow of the packet.
     #[inline]
     pub fn size(self) -> PacketSize {
         PacketSize { cells: self.cells }
@@ -85,7 +87,7 @@ impl<'a> Packet<'a> {
         unsafe { self.bytes.cast::<u64>().read() }
     }
 
-    /// Where the data of a packet starts that has `prefix` bytes behind its head.
+    /// The offset of the data in a packet that has `prefix` bytes behind its head.
     #[inline]
     fn data(&self, prefix: usize) -> usize {
         if self.cells == 1 { HEAD_BYTES + prefix } else { BULK_OFFSET }
@@ -97,7 +99,7 @@ impl<'a> Packet<'a> {
         ring::bytes_in(self.cells) - self.data(prefix)
     }
 
-    /// A number of the body behind the head, `index` counting words of eight bytes.
+    /// A word of the body behind the head; `index` counts words of eight bytes.
     #[inline]
     pub fn word(&self, index: usize) -> u64 {
         assert!((index + 1) * 8 <= INLINE_BYTES);
@@ -139,7 +141,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Appends bytes of data to what is stored of a message.
+    /// Appends bytes of data to the stored part of a message.
     pub fn append_to(&self, prefix: usize, bytes: usize, store: &mut Vec<u8>) {
         assert!(bytes <= self.room(prefix));
         // SAFETY: in the packet's bytes, which nobody writes before `pop`.

@@ -1,17 +1,19 @@
-//! Ports: numbers under which a process can be asked for a connection. Which are open stands in the segment, so that others see
-//! it without any help of the owner.
+//! Ports: numbers by which a process accepts connections. Open ports are listed in the segment, so
+//! that others see them without the help of the owner.
 
 use crate::node_memory::NodeMemory;
 use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::segment::PORTS;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
-/// A port's number: its place in the table, and how often it was opened, so that a name is not used again soon.
+/// A port's number consists of its index in the table and how often it was opened, so that a name
+/// is not used again soon.
 const PLACE_BITS: u32 = PORTS.trailing_zeros();
 const TIMES: u64 = (1 << (31 - PLACE_BITS)) - 1;
 
 impl NodeMemory {
-    /// Opens a port of this process's own; `None` when the job has as many as it can. Numbers have 31 bits.
+    /// Opens a port of this process; `None` when the table of the job is full. Numbers have 31
+    /// bits.
     pub fn open_port(&self) -> Option<u32> {
         let owner = self.slot().index() as u64 + 1;
         self.segment().ports().iter().enumerate().find_map(|(place, port)| {
@@ -22,7 +24,7 @@ impl NodeMemory {
         })
     }
 
-    /// Closes a port; `false` when it is not open, or not this process's.
+    /// Closes a port; `false` when it is not open, or belongs to another process.
     pub fn close_port(&self, number: u32) -> bool {
         let word = word(number, self.slot());
         let port = &self.segment().ports()[place(number)];
@@ -35,13 +37,13 @@ impl NodeMemory {
         for port in self.segment().ports() {
             let word = port.load(Relaxed);
             if word as u32 == owner {
-                // Nobody else closes it.
+                // Only this process closes it.
                 port.store(word >> 32 << 32, Relaxed);
             }
         }
     }
 
-    /// Whether a process has a port of that number open.
+    /// Whether a process has opened a port with that number.
     pub fn is_port_open(&self, owner: Peer, number: u32) -> bool {
         let Some((segment, slot)) = self.home(owner) else { return false };
         segment.ports()[place(number)].load(Acquire) == word(number, slot)
@@ -52,7 +54,7 @@ fn place(number: u32) -> usize {
     number as usize % PORTS
 }
 
-/// What stands in the table while the port is open.
+/// The word in the table while the port is open.
 fn word(number: u32, slot: Slot) -> u64 {
     u64::from(number >> PLACE_BITS) << 32 | (slot.index() as u64 + 1)
 }

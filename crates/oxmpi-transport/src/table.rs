@@ -1,5 +1,5 @@
-//! A value for every peer: an array for the processes of the node, since each of them may be met at any time, and a
-//! table in two levels for far ones, whose entries are made at first contact.
+//! A value for every peer: an array for the processes of the node, and a table in two levels for
+//! far peers, whose entries are made at first contact.
 
 use oxmpi_base::ids::Peer;
 
@@ -67,7 +67,7 @@ impl<T: Default> FarTable<T> {
     /// A far peer's value, made if it has none.
     #[inline(never)]
     pub fn at(&mut self, peer: Peer) -> &mut T {
-        // Only far peers come here; a local one would get an entry that nothing else finds.
+        // Only far peers come here; the entry of a local one would never be found.
         let (page, index) = place(peer).unwrap_or_default();
         if self.pages.len() <= page {
             self.pages.resize_with(page + 1, || None);

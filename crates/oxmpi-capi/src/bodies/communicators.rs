@@ -242,7 +242,7 @@ pub fn comm_disconnect(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
     let told = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;
     comm.set(MPI_COMM_NULL);
     let mut guard = cx.enter()?;
-    guard.leave_family();
+    guard.leave_related_jobs();
     guard.leave_foreign();
     told.map_or(Ok(()), Err)
 }

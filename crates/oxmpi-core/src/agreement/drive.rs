@@ -1,4 +1,5 @@
-//! Driving agreements: sends and receives their messages and answers what they ask of the state.
+//! Drives agreements: sends and receives their messages and answers their questions about the
+//! state.
 
 use super::{Agreement, Answer, Awaited, Order, Question, word};
 use crate::liveness::{absent, died};
@@ -11,7 +12,7 @@ use oxmpi_datatype::OwnedBytes;
 use std::task::{Context, Poll, Waker};
 
 impl Process {
-    /// Goes on with a conversation as far as it can; what it came to, once it has.
+    /// Advances an agreement as far as possible; returns its result once it has ended.
     pub fn drive<T>(&mut self, agreement: &mut Agreement<T>) -> Option<T> {
         loop {
             if agreement.result.is_some() {
@@ -54,7 +55,8 @@ impl Process {
             let answer = match question {
                 Question::Receive(pattern, count, members) => {
                     let bytes = OwnedBytes::zeroed(count * 8);
-                    // SAFETY: a conversation that receives is driven to its end, and the bytes are its own until then.
+                    // SAFETY: an agreement that receives is driven to its end, and owns the bytes
+                    // until then.
                     #[expect(unsafe_code, reason = "lends memory of the library's own to an operation")]
                     let op = self.engine.recv(pattern, unsafe { bytes.lend_to_write() });
                     agreement.receiving = Some(Awaited { op, pattern, bytes, members, failure: None });
@@ -91,7 +93,7 @@ impl Process {
         Some((Peer::from_source(pattern.source)?, pattern.context))
     }
 
-    /// Why nothing will come of a receive, if the sender has ended or one of the members has died.
+    /// Why a receive will never complete, if the sender has ended or one of the members has died.
     fn dead_in(&self, awaited: &Awaited) -> Option<Error> {
         let node = self.engine.node();
         if !node.knows_foreign() {
@@ -105,7 +107,7 @@ impl Process {
         })
     }
 
-    /// The processes that another one told of.
+    /// The peers for ids that another process sent.
     fn peers_at(&mut self, ids: &[ProcessId]) -> Result<Vec<Peer>> {
         let mut peers = Vec::with_capacity(ids.len());
         for id in ids {

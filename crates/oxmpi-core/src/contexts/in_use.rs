@@ -1,11 +1,11 @@
-//! Which contexts this process uses, and drawing one that it does not.
+//! The contexts that this process uses, and drawing one that it does not use.
 
 use super::{BETWEEN_BITS, Proposal};
 use crate::process::Process;
 use crate::request::{Body, Start};
 
 impl Process {
-    /// A context that nothing here uses, of this process's share or of those between jobs.
+    /// A context that nothing here uses, from this process's share or from those between jobs.
     pub(crate) fn draw_context(&mut self, between_jobs: bool) -> Option<Proposal> {
         let bits = if between_jobs { BETWEEN_BITS } else { self.contexts.bits };
         for _ in 0..1u64 << bits {
@@ -17,12 +17,12 @@ impl Process {
         None
     }
 
-    /// Holds a context for an agreement; `false` when something here uses it or another agreement holds it.
+    /// Holds a context for an agreement; `false` when it is used or held here.
     pub(crate) fn reserve_context(&mut self, context: u32) -> bool {
         !self.uses_context(context) && self.contexts.reserved.insert(context)
     }
 
-    /// Whether this process holds anything of a context or its twin.
+    /// Whether this process uses a context or its twin.
     pub fn uses_context(&self, context: u32) -> bool {
         let ours = |other: u32| other & !1 == context;
         let starts = |start: &Start| match start {

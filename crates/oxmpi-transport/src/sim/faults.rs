@@ -1,6 +1,6 @@
 //! What a simulated network does to packets, and the random numbers that decide it.
 
-/// SplitMix64: small, and the same everywhere.
+/// SplitMix64: small, and the same on all machines.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 
@@ -17,7 +17,7 @@ impl Random {
         (self.word() % end.max(1) as u64) as usize
     }
 
-    /// True in so many of 1000 cases.
+    /// True with a probability of `of_thousand`/1000.
     pub fn happens(&mut self, of_thousand: u32) -> bool {
         self.below(1000) < of_thousand as usize
     }
@@ -26,19 +26,19 @@ impl Random {
 /// What a network does to packets.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    /// Turns that a packet takes at most, most of the time.
+    /// The most turns that a packet usually takes.
     pub delay: u32,
-    /// Turns that one packet in fifty takes at most.
+    /// The most turns that one packet in fifty takes.
     pub long_delay: u32,
-    /// Of 1000 packets for which there is room, so many are refused.
+    /// Of 1000 packets for which there is room, this many are refused.
     pub refusals: u32,
-    /// Cells that may be on their way between two ranks.
+    /// Cells that may be in flight between two ranks.
     pub capacity: usize,
-    /// Bytes of a message in one packet at most.
+    /// The most bytes of a message in one packet.
     pub part: usize,
-    /// Of 1000 packets that may come in parts, so many do.
+    /// Of 1000 packets that may be split, this many are.
     pub splits: u32,
-    /// Of 1000 turns, after so many the same rank goes on.
+    /// Of 1000 turns, this many are followed by a turn of the same rank.
     pub keep: u32,
     /// A rank and the turn at which it dies.
     pub death: Option<(usize, u64)>,
@@ -59,7 +59,7 @@ impl Faults {
         }
     }
 
-    /// Faults of all kinds, more or fewer of each; nobody dies.
+    /// Random faults of all kinds, but no death.
     pub fn from_seed(seed: u64) -> Faults {
         let mut random = Random(seed);
         let mut one_of = |list: &[u32]| list[random.below(list.len())];

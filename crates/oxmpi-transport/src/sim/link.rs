@@ -1,5 +1,6 @@
-//! The two ends of a simulated link. A packet is copied out of the sender's staging buffer and lies with the network until
-//! it has arrived; it has the same layout as one in a ring, so that the receiving side is the same code.
+//! The two ends of a simulated link. A packet is copied out of the sender's staging buffer and
+//! stays in the network until it arrives. It has the same layout as in a ring, so that the
+//! receiving side is the same code.
 
 use super::faults::Random;
 use super::{Inner, State};
@@ -10,24 +11,24 @@ use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What is on its way from one rank to another.
+/// The packets in flight from one rank to another.
 #[derive(Default)]
 pub(super) struct Pair {
     queue: VecDeque<InFlight>,
-    /// Cells of those, and of the packet that the receiver looks at.
+    /// Cells of those packets, and of the packet that the receiver reads.
     cells: usize,
-    /// The receiver wants nothing that it would have to store.
+    /// The receiver asks for offers only.
     pressure: bool,
 }
 
 struct InFlight {
-    /// The turn at which it has arrived.
+    /// The turn at which it arrives.
     ready: u64,
     user: u16,
     cells: Box<[Cell]>,
 }
 
-/// As in a ring: a word, which a network needs not, then the packet's bytes.
+/// As in a ring: a word, which the network does not use, then the packet's bytes.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Cell([u8; 64]);
@@ -39,7 +40,7 @@ impl Pair {
         self.cells == 0
     }
 
-    /// When the next packet has arrived.
+    /// When the next packet arrives.
     pub fn arrival(&self) -> Option<u64> {
         self.queue.front().map(|packet| packet.ready)
     }
@@ -48,7 +49,7 @@ impl Pair {
         self.queue.len()
     }
 
-    /// The sender has died: the packets from some point on are lost.
+    /// The sender has died: the packets from a random point on are lost.
     pub fn cut_off(&mut self, random: &mut Random) {
         self.lose_from(random.below(self.queue.len() + 1));
     }
@@ -63,7 +64,7 @@ impl Pair {
     }
 }
 
-/// What one rank's links know of the network.
+/// What the links of one rank know about the network.
 pub(crate) struct SimNode {
     network: Arc<Inner>,
     me: usize,
@@ -82,13 +83,13 @@ impl SimNode {
         self.network.faults.part
     }
 
-    /// The link to another rank; `None` for a peer that is none.
+    /// The link to another rank; `None` for a peer that does not exist.
     pub fn open(&self, peer: Peer) -> Option<SimTx> {
         let to = peer.far_index().filter(|&to| to < self.network.ranks() && to != self.me)?;
         Some(SimTx { network: Arc::clone(&self.network), me: self.me, to, staging: Vec::new() })
     }
 
-    /// Whether a rank takes part, as this one knows it.
+    /// Whether a rank is running, as far as this one knows.
     pub fn life(&self, peer: Peer) -> Life {
         let state = self.network.lock();
         match peer.far_index().filter(|&rank| rank < self.network.ranks()) {
@@ -98,7 +99,7 @@ impl SimNode {
         }
     }
 
-    /// The ranks of which this one knows that they are dead.
+    /// The ranks that this one knows to be dead.
     pub fn dead(&self) -> Vec<Peer> {
         let state = self.network.lock();
         let others = (0..self.network.ranks()).filter(|&rank| rank != self.me);
@@ -156,7 +157,7 @@ impl End for SimTx {
         self.send(user, self.staging[..cells].into());
     }
 
-    /// The receiver may get a part of the bytes first, as from a stream.
+    /// The receiver may get a part of the bytes first, as from a byte stream.
     fn publish_bulk(&mut self, cells: usize, user: u16) {
         let split = {
             let mut state = self.network.lock();
@@ -179,7 +180,7 @@ pub(crate) struct SimRx {
     network: Arc<Inner>,
     from: usize,
     me: usize,
-    /// The packet that has arrived and is looked at.
+    /// The packet that the receiver reads.
     current: Option<InFlight>,
 }
 
@@ -206,7 +207,7 @@ impl SimRx {
         Some(ring::Packet { user: *user, cells: cells.len(), bytes })
     }
 
-    /// Gives the packet back that was looked at.
+    /// Returns the packet that was read.
     pub fn advance(&mut self, cells: usize) -> bool {
         self.current = None;
         let mut state = self.network.lock();

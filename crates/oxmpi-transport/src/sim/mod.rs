@@ -1,5 +1,6 @@
-//! A simulated network for tests: ranks are threads, each on a "node" of its own, so that no two share memory. A seed
-//! decides everything: who runs, how long a packet takes, which packets are refused or come in parts, and who dies when.
+//! A simulated network for tests: ranks are threads, each on a "node" of its own, so that no two
+//! share memory. A seed decides everything: which rank runs, how long a packet takes, which packets
+//! are refused or split, and which rank dies when.
 //!
 //! ```text
 //! mod.rs      the network: whose turn it is, deaths, and the end of a run in which nothing moves any more
@@ -7,9 +8,10 @@
 //! link.rs     the two ends of a link
 //! ```
 //!
-//! Only one rank runs at a time. It gives its turn up when it looks for packets, and the seed decides who is next; so a
-//! run with the same seed and the same program is the same run. Packets of a pair keep their order, others overtake each
-//! other. This module never waits for anything but a turn, and is no part of the product.
+//! Only one rank runs at a time. It ends its turn when it polls for packets, and the seed chooses
+//! the next rank; so a run with the same seed and the same program is the same run. Packets of a
+//! pair keep their order; others overtake each other. This module waits only for turns, and is not
+//! part of the product.
 
 mod faults;
 mod link;
@@ -30,17 +32,17 @@ pub struct Network {
     inner: Arc<Inner>,
 }
 
-/// The payload with which a rank's thread unwinds when the seed lets it die.
+/// The panic payload of a rank's thread that the seed kills.
 pub struct Killed;
 
-/// The payload with which a rank's thread unwinds when the run has failed elsewhere.
+/// The panic payload of a rank's thread after the run has failed elsewhere.
 pub struct Stopped;
 
 struct Inner {
     seed: u64,
     faults: Faults,
     state: Mutex<State>,
-    /// One for every rank: its turn has come.
+    /// For each rank: signals its turn.
     turns: Vec<Condvar>,
 }
 
@@ -48,13 +50,13 @@ struct State {
     random: Random,
     /// Turns since the start.
     turns: u64,
-    /// The time, in turns, that packets take. It runs ahead when everybody waits for packets on their way.
+    /// The time in turns. It runs ahead when all ranks wait for packets in flight.
     clock: u64,
     running: usize,
     ranks: Vec<RankState>,
     /// From one rank to another: `from * ranks + to`.
     pairs: Vec<Pair>,
-    /// The turn in which something last moved.
+    /// The turn in which a packet last moved.
     moved: u64,
     failure: Option<String>,
 }
@@ -64,21 +66,22 @@ struct RankState {
     /// Takes no turns any more.
     ended: bool,
     died: u64,
-    /// Where it is, for the report.
+    /// Its position in the program, for the report.
     place: String,
 }
 
-/// So many turns without any packet sent or taken, and nothing will ever move again.
+/// After so many turns without a packet sent or received, the run is stuck.
 const QUIET_TURNS: u64 = 30_000;
 
-/// After so many turns for each rank without any, all seem to wait for a packet on its way, and the time runs ahead.
+/// After so many turns per rank without a packet, all ranks seem to wait for packets in flight, and
+/// the time runs ahead.
 const IDLE_TURNS: u64 = 8;
 
-/// A rank that keeps its turn for so long does not look for packets any more.
+/// A rank that keeps its turn longer than this does not poll for packets any more.
 const LONGEST_TURN: Duration = Duration::from_secs(60);
 
 impl Network {
-    /// A network with the faults that the seed gives it.
+    /// A network with random faults from a seed.
     pub fn new(seed: u64, ranks: usize) -> Network {
         Network::with_faults(seed, ranks, Faults::from_seed(seed))
     }
@@ -112,7 +115,7 @@ impl Network {
         SimRx::new(Arc::clone(&self.inner), from, me)
     }
 
-    /// How rank `me` names rank `other`.
+    /// Rank `me`'s name for rank `other`.
     pub fn peer(&self, me: usize, other: usize) -> Peer {
         if me == other { Peer::at_slot(0) } else { Peer::far(other) }
     }
@@ -135,14 +138,14 @@ impl Network {
         self.inner.lock().ranks.iter().all(|rank| rank.life != Life::Running)
     }
 
-    /// The rank's thread ends; it needs no turns any more.
+    /// The rank's thread ends and needs no turns any more.
     pub fn end(&self, me: usize) {
         let mut state = self.inner.lock();
         state.ranks[me].ended = true;
         self.inner.pass_on(&mut state, me);
     }
 
-    /// Notes where a rank is, for the report of a run that fails.
+    /// Records where a rank is, for the report of a failed run.
     pub fn set_place(&self, me: usize, place: String) {
         self.inner.lock().ranks[me].place = place;
     }
@@ -153,7 +156,7 @@ impl Network {
         self.inner.fail(&mut state, why);
     }
 
-    /// Why the run has failed, with the seed and the place of every rank.
+    /// Why the run has failed, with the seed and the position of every rank.
     pub fn failure(&self) -> Option<String> {
         self.inner.lock().failure.clone()
     }
@@ -166,7 +169,7 @@ impl Network {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A rank that panics with the lock has failed the test; the others only want to end.
+        // A rank that panics with the lock has failed the test; the others only have to end.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -174,7 +177,7 @@ impl Inner {
         self.turns.len()
     }
 
-    /// The rank looks for packets: others may run.
+    /// The rank polls for packets: others may run.
     fn take_turn(&self, me: usize) {
         let mut state = self.lock();
         state.turns += 1;
@@ -227,7 +230,7 @@ impl Inner {
         }
     }
 
-    /// The rank dies: packets that are on their way to it are lost, and so are some of those that come from it.
+    /// Kills the rank: packets in flight to it are lost, and so are some of those from it.
     fn die(&self, mut state: MutexGuard<'_, State>, me: usize) -> ! {
         let ranks = self.ranks();
         let State { random, pairs, .. } = &mut *state;
@@ -244,7 +247,8 @@ impl Inner {
         std::panic::resume_unwind(Box::new(Killed));
     }
 
-    /// Whether `me` knows by now that a rank is dead. What it sent before and was not lost comes first.
+    /// Whether `me` knows that a rank is dead. The packets that it sent before and that were not
+    /// lost come first.
     fn is_known_dead(&self, state: &State, me: usize, rank: usize) -> bool {
         let RankState { life, died, .. } = state.ranks[rank];
         let told = state.clock >= died + u64::from(self.faults.delay);

@@ -1,5 +1,5 @@
-//! Long and synchronous messages: the sender offers one and keeps its bytes until a receiver claims it. How the bytes
-//! move then is a matter of the link, and this module hides it from the engine.
+//! Long and synchronous messages: the sender offers one and keeps its bytes until a receiver claims
+//! it. The link decides how the bytes move then; this module hides that from the engine.
 //!
 //! ```text
 //! sending.rs     the sender's side: offer, withdraw, and what its part in moving the bytes is
@@ -8,10 +8,11 @@
 //! pieces.rs      which bytes of the other side belong to which of ours, where there are gaps
 //! ```
 //!
-//! Between processes that share memory an offer has an offer cell (`oxmpi_base::offer_cell`): exactly one of claim and withdraw
-//! wins on it, and both sides copy straight between the two processes. Without shared memory the receiver owns what was
-//! announced to it: a sender that withdraws asks, and the bytes come as packets. An operation of the engine owns the
-//! state of its transfer and gives it to every call, together with the memory that it moves; nothing here remembers it.
+//! Between processes that share memory an offer has an offer cell (`oxmpi_base::offer_cell`):
+//! exactly one of claim and withdraw wins on it, and both sides copy directly between the two
+//! processes. Without shared memory the receiver owns the offer: a sender that withdraws must ask,
+//! and the bytes come as packets. An operation of the engine owns the state of its transfer and
+//! passes it to every call, together with the memory to move; nothing here stores it.
 
 pub(crate) mod own_offers;
 mod pieces;
@@ -28,14 +29,14 @@ use oxmpi_base::ids::Peer;
 
 /// To the sender: its offer was claimed. Body: offer, the sender's operation.
 pub const CLAIMED: u8 = 4;
-/// To the sender: its offer was claimed, and its bytes shall come as packets. Body: offer, the sender's operation, the
-/// receiver's operation, length.
+/// To the sender: its offer was claimed, and the bytes shall come as packets. Body: offer, the
+/// sender's operation, the receiver's operation, length.
 pub const STREAM: u8 = 5;
 /// Bytes of a stream; the word in front is the receiver's operation.
 pub const DATA: u8 = 6;
-/// To the receiver: the sender wants its offer back. Body: 0, the sender's operation.
+/// To the receiver: the sender wants to withdraw its offer. Body: 0, the sender's operation.
 pub const WITHDRAW: u8 = 7;
-/// To the sender: it has its offer back. Body: 0, its operation.
+/// To the sender: its offer is withdrawn. Body: 0, its operation.
 pub const WITHDRAWN: u8 = 8;
 
 /// The word of [`CLAIMED`], [`STREAM`], [`WITHDRAW`] and [`WITHDRAWN`] that names the sender's operation.
@@ -59,16 +60,16 @@ impl Control {
 pub enum Step {
     /// Nothing can be done now.
     Idle,
-    /// Some bytes are where they belong.
+    /// Some bytes were moved.
     Moved,
-    /// All of them are. The transfer is over, and the buffer is no longer used.
+    /// All bytes were moved. The transfer is over, and the buffer is no longer used.
     Done,
     /// The peer must be told; the rest then comes as packets, without further steps.
     Tell(Control),
 }
 
 impl Outgoing {
-    /// Sends what a transfer wants its peer to know; [`Full`] while there is no room.
+    /// Sends a packet about a transfer; [`Full`] while there is no room.
     pub fn tell(&mut self, peer: Peer, control: &Control) -> Result<(), Full> {
         self.send_control(peer, &control.head, &control.body)
     }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// The offer cells of this process.
 pub(crate) struct OwnOffers {
     pub cells: OfferCells,
-    /// Those of sends that are over, which the receiver has not given back yet.
+    /// Cells of completed sends that the receiver has not released yet.
     pub unreleased: VecDeque<OfferId>,
 }
 
@@ -17,7 +17,7 @@ impl OwnOffers {
 
     /// A cell for an offer; `None` while all are in use.
     pub fn offer(&mut self) -> Option<OfferId> {
-        // A few at a time, so that many of them cost an offer no more than one.
+        // Only a few per call, so that many unreleased cells do not delay an offer.
         for _ in 0..self.unreleased.len().min(2) {
             let Some(id) = self.unreleased.pop_front() else { break };
             if self.cells.cell(id).state(id) == State::Done {
@@ -29,7 +29,7 @@ impl OwnOffers {
         self.cells.offer()
     }
 
-    /// Takes an offer back; `false` when the receiver was faster.
+    /// Withdraws an offer; `false` when the receiver was faster.
     pub fn withdraw(&mut self, id: OfferId) -> bool {
         let won = self.cells.cell(id).withdraw(id);
         if won {

@@ -1,8 +1,8 @@
-//! Single copies between buffers that have gaps: the two sides tell each other where their pieces lie, by a list in the
-//! memory of whose pieces they are, which the other side reads as it reads everything else.
+//! Single copies between buffers with gaps. Each side has a list of its pieces in its own memory,
+//! which the other side reads like any other memory.
 //!
-//! A list stays where it is while its operation is under way. Whoever reads it may come too late and find anything, but
-//! claims no part of the copy then, since there is none left.
+//! A list stays in place while its operation is under way. A late reader may read garbage, but
+//! claims no part of the copy then, since none is left.
 
 use crate::node_memory::NodeMemory;
 use oxmpi_base::cma::{MAX_PIECES, Piece};
@@ -10,12 +10,12 @@ use oxmpi_base::ids::Peer;
 use oxmpi_datatype::{Cursor, Region};
 use std::io;
 
-/// Where a side's bytes are, as the other side is told.
+/// The memory of one side, as it is described to the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteRegion {
-    /// Of the bytes or, when there are pieces, of their list; 0: no copy is possible.
+    /// The address of the bytes or, if there are pieces, of their list; 0: no copy is possible.
     pub(super) address: u64,
-    /// 0: the bytes lie in one run.
+    /// 0: the bytes are contiguous.
     pub(super) pieces: u32,
 }
 
@@ -27,15 +27,15 @@ impl RemoteRegion {
     }
 }
 
-/// Blocks shorter than this go through the ring: the kernel's work for a piece, on both sides, would cost more than two
-/// copies.
+/// Blocks shorter than this go through the ring: the kernel's work per piece on both sides would
+/// cost more than two copies.
 const PIECE_MIN: usize = 2048;
 
 /// The pieces of a buffer of this process, for the other side to read: address and length, in the order of the stream.
 pub(super) struct List(Vec<[usize; 2]>);
 
 impl List {
-    /// The list of a buffer with gaps, `None` where single copies would not be worth it.
+    /// The list of a buffer with gaps; `None` where single copies do not pay.
     pub fn of(buf: &Region, bytes: usize) -> Option<List> {
         if buf.average_block() < PIECE_MIN {
             return None;
@@ -50,12 +50,12 @@ impl List {
     }
 }
 
-/// The other side's bytes, as this side reaches them.
+/// The memory of the other side.
 pub(super) enum RemotePieces {
     Run(usize),
     Pieces {
         list: Vec<[usize; 2]>,
-        /// Where the next search begins: a piece, and its first byte in the stream.
+        /// Where the next search begins: a piece, and the offset of its first byte in the stream.
         index: usize,
         start: usize,
     },
@@ -79,12 +79,13 @@ impl RemotePieces {
         })
     }
 
-    /// Bytes that cannot be reached: every copy fails.
+    /// Memory that cannot be accessed: every copy fails.
     pub fn nothing() -> RemotePieces {
         RemotePieces::Pieces { list: Vec::new(), index: 0, start: 0 }
     }
 
-    /// The pieces from byte `from` of the stream on, until they are `bytes` or as many as a call takes.
+    /// The pieces from byte `from` of the stream on, up to `bytes` bytes or as many pieces as a
+    /// system call takes.
     fn pieces(&mut self, from: usize, bytes: usize, out: &mut Vec<Piece>) {
         out.clear();
         let (list, index, start) = match self {
@@ -113,8 +114,8 @@ impl RemotePieces {
     }
 }
 
-/// Copies bytes `from..from + bytes` of the stream between a buffer of ours and the other side's, whatever the kernel moves
-/// at a time. `call` takes our pieces first.
+/// Copies bytes `from..from + bytes` of the stream between our buffer and the other side, however
+/// many bytes the kernel moves at a time. `call` takes our pieces first.
 pub(super) fn copy(
     call: impl Fn(&[Piece], &[Piece]) -> io::Result<usize>,
     near: &Region,
@@ -133,7 +134,7 @@ pub(super) fn copy(
         cursor.seek(near, from + done);
         cursor.iovecs(near, &mut ours, MAX_PIECES, bytes - done);
         far.pieces(from + done, bytes - done, &mut theirs);
-        // The kernel stops where the shorter of the two ends.
+        // The kernel stops where the shorter list ends.
         match call(&ours, &theirs) {
             Ok(moved) if moved > 0 => done += moved,
             _ => return false,
@@ -187,8 +188,8 @@ mod tests {
         assert_eq!((next.len(), next[0]), (MAX_PIECES, (10 * MAX_PIECES, 4)));
     }
 
-    /// Lists whose pieces end at different places, in parts of any length, and a kernel that moves some bytes at a time:
-    /// every byte comes from where it should.
+    /// Lists with different piece boundaries, in parts of any length, and a kernel that moves some
+    /// bytes at a time: every byte gets its value.
     #[test]
     fn copies_between_lists() {
         let list = vec![[7, 3], [100, 20], [200, 41]];

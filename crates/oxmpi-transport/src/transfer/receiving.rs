@@ -1,8 +1,8 @@
-//! The receiver's side of a transfer: an offer that was announced is claimed, and its bytes are copied straight from the
-//! sender's process, in chunks that both sides claim; or, where one side's layout, the kernel or the link forbids that,
-//! they come as packets.
+//! The receiver's side of a transfer. It claims an offer; then both sides copy chunks directly
+//! between the processes. If the layout of one side, the kernel or the link forbids that, the bytes
+//! come as packets.
 //!
-//! The buffer must stay as it is until a step or a packet says that the transfer is over, or it was aborted.
+//! The buffer must stay unchanged until a step or a packet ends the transfer, or it is aborted.
 
 use super::pieces::{self, List, RemotePieces, RemoteRegion};
 use super::{CLAIMED, Control, OPERATION_WORD, STREAM, Step, WITHDRAWN};
@@ -14,7 +14,7 @@ use oxmpi_base::offer_cell::{Copy as CellCopy, OfferCell, OfferId, offer_cell_of
 use oxmpi_datatype::{Cursor, Target};
 use std::time::{Duration, Instant};
 
-/// An offer as its receiver knows it.
+/// An offer of another process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RemoteOffer {
     /// The sender's number of the offer; 0 where no memory is shared with it.
@@ -27,7 +27,7 @@ pub struct RemoteOffer {
 pub enum RecvTransfer {
     /// Both sides copy.
     Copy(Box<Copying>),
-    /// So many bytes still come as packets.
+    /// This many bytes still come as packets.
     Stream { from: Peer, left: u64 },
 }
 
@@ -35,10 +35,10 @@ pub struct Copying {
     peer: Peer,
     offer: RemoteOffer,
     id: OfferId,
-    /// Where the sender said that its bytes are, and how we reach them, once its list is read.
+    /// Where the sender's bytes are, and their pieces once its list was read.
     region: RemoteRegion,
     far: Option<RemotePieces>,
-    /// Our pieces, where the buffer has gaps: the sender reads it.
+    /// The list of our pieces, if the buffer has gaps; the sender reads it.
     _list: Option<List>,
     copy: CellCopy,
     share: Share,
@@ -56,18 +56,19 @@ pub enum Begun {
 enum Share {
     /// The sender may help.
     Both,
-    /// We copy alone, and have come so far.
+    /// We copy alone; `done` bytes are copied.
     Alone { done: u64 },
 }
 
-/// What one step of a copy that we do alone moves.
+/// Bytes per step of a copy that we do alone.
 const ALONE_STEP: u64 = 256 << 10;
 
-/// How long [`Outgoing::abort_recv`] waits for a sender that lives and has claimed a chunk, which takes it microseconds.
+/// How long [`Outgoing::abort_recv`] waits for a living sender that has claimed a chunk, which
+/// takes it microseconds.
 const LONGEST_CHUNK: Duration = Duration::from_secs(1);
 
-/// Chunks small enough that both sides find work, large enough that their system calls do not matter: halves, and
-/// quarters where a quarter is still long.
+/// Chunks are small enough that both sides find work, and large enough that their system calls do
+/// not matter: halves, and quarters where a quarter is still long.
 fn chunk(length: u64) -> u64 {
     let parts = if length < 512 << 10 { 2 } else { 4 };
     (length / parts).next_multiple_of(4096).clamp(4096, 256 << 10)
@@ -82,13 +83,13 @@ impl RecvTransfer {
         }
     }
 
-    /// Whether [`Outgoing::step_recv`] has something to do; else packets bring all bytes.
+    /// Whether [`Outgoing::step_recv`] has work; otherwise packets bring all bytes.
     pub fn needs_steps(&self) -> bool {
         matches!(self, RecvTransfer::Copy(_))
     }
 
-    /// Takes the bytes of a [`DATA`](super::DATA) packet; `true` when they are the last. An error says why no sender that
-    /// follows the protocol sends them.
+    /// Takes the bytes of a [`DATA`](super::DATA) packet; `true` for the last ones. An error says
+    /// how they violate the protocol.
     pub fn take_data(
         &mut self,
         packet: &Packet<'_>,
@@ -104,19 +105,20 @@ impl RecvTransfer {
 }
 
 impl RemoteOffer {
-    /// Whether the sender means this offer by the packet with which it wants one back.
+    /// Whether a [`WITHDRAW`](super::WITHDRAW) packet names this offer.
     pub fn is_meant_by(&self, packet: &Packet<'_>) -> bool {
         self.number == 0 && self.send == packet.word(OPERATION_WORD)
     }
 
-    /// The receiver's consent to give the offer back, which it must not claim then.
+    /// Agrees to a withdrawal; the offer must not be claimed afterwards.
     pub fn withdrawn(&self) -> Control {
         Control::new(WITHDRAWN, [0, self.send, 0, 0])
     }
 }
 
 impl Outgoing {
-    /// What an announcement says: the message's length, the offer, and where the bytes are.
+    /// The content of an offer packet: the message's length, the offer, and the region of its
+    /// bytes.
     pub fn announced(&self, peer: Peer, packet: &Packet<'_>) -> Result<(u64, RemoteOffer, RemoteRegion), &'static str> {
         let (bytes, region) = (packet.word(0), RemoteRegion { address: packet.word(1), pieces: packet.head().aux });
         if u64::from(region.pieces) > bytes {
@@ -125,7 +127,7 @@ impl Outgoing {
         Ok((bytes, self.remote_offer(peer, packet.word(2), packet.word(3))?, region))
     }
 
-    /// The offer of a message whose bytes came with the announcement.
+    /// The offer of a message whose bytes came in the same packet.
     pub fn announced_with_bytes(&self, peer: Peer, packet: &Packet<'_>) -> Result<RemoteOffer, &'static str> {
         self.remote_offer(peer, packet.word(0), packet.word(1))
     }
@@ -135,7 +137,8 @@ impl Outgoing {
         if is_valid { Ok(RemoteOffer { number, send }) } else { Err("no such offer") }
     }
 
-    /// Claims the message, which its sender can no longer withdraw; `false` when it has withdrawn it.
+    /// Claims the message, so that its sender can no longer withdraw it; `false` if it was
+    /// withdrawn.
     pub fn claim(&self, peer: Peer, offer: RemoteOffer) -> bool {
         self.offer_cell_of(peer, offer).is_none_or(|(cell, id)| cell.take(id))
     }
@@ -145,7 +148,7 @@ impl Outgoing {
         self.offer_cell_of(peer, offer).is_none_or(|(cell, id)| cell.is_offered(id))
     }
 
-    /// Tells the sender of a message that came with its announcement, and was claimed, that it is received.
+    /// Tells the sender of a claimed message whose bytes came with the offer that it is received.
     pub fn acknowledge(&self, peer: Peer, offer: RemoteOffer) -> Control {
         if let Some((cell, id)) = self.offer_cell_of(peer, offer) {
             cell.finish(id);
@@ -153,8 +156,8 @@ impl Outgoing {
         Control::new(CLAIMED, [offer.number, offer.send, 0, 0])
     }
 
-    /// Begins to move the bytes of a message that was claimed into a buffer, as many as there are and it has room for. The
-    /// sender must be told. `op` names the receive in packets.
+    /// Starts to move the bytes of a claimed message into a buffer, as many as fit. The sender must
+    /// be told. `op` names the receive in packets.
     pub fn receive(
         &mut self,
         peer: Peer,
@@ -193,14 +196,15 @@ impl Outgoing {
         Begun::Moving { transfer, control, how: (bulk, why) }
     }
 
-    /// The receiver's part in moving the bytes. `op` is the one that [`Outgoing::receive`] got.
+    /// One step of the receiver. `op` is the one of [`Outgoing::receive`].
     pub fn step_recv(&mut self, transfer: &mut RecvTransfer, op: u64, buf: &Target<'_>) -> Step {
         let RecvTransfer::Copy(copying) = transfer else { return Step::Idle };
         let (peer, id) = (copying.peer, copying.id);
         let Some((cell, _)) = self.offer_cell_of(peer, copying.offer) else { return Step::Idle };
         let Copying { far, copy, share, region, .. } = &mut **copying;
-        // Without the sender's list we can copy nothing. But the sender may have copied everything by now and hold its send
-        // for done, so it is the first part that we claim which makes us fall back, and no part may be left to claim.
+        // Without the sender's list we can copy nothing. But the sender may already have copied
+        // everything and completed its send, so we fall back only when we claim a part, and then no
+        // part may be left to claim.
         let far = far
             .get_or_insert_with(|| RemotePieces::read(self.node(), peer, *region).unwrap_or(RemotePieces::nothing()));
         let call = |ours: &[_], theirs: &[_]| self.node().copy_from(peer, ours, theirs);
@@ -238,8 +242,8 @@ impl Outgoing {
         Step::Done
     }
 
-    /// The kernel does not let us: from now on bytes come as packets. For a copy of which a part was claimed that will
-    /// never be in place: the sender must not be able to find it whole.
+    /// Falls back to packets because the kernel forbids copies. A claimed part of this copy will
+    /// never be done: the sender must not find the copy complete.
     #[cold]
     fn fall_back(&mut self, transfer: &mut RecvTransfer, op: u64) -> Step {
         self.forbid_copies();
@@ -252,8 +256,8 @@ impl Outgoing {
         Step::Tell(ask_for_stream(offer, op, copy.length))
     }
 
-    /// Whether [`Outgoing::step_recv`] could do something now. If it cannot, the sender is at it, and wakes us when that
-    /// changes.
+    /// Whether [`Outgoing::step_recv`] could do something now. Otherwise the sender is working, and
+    /// wakes us when that changes.
     pub fn can_step_recv(&self, transfer: &RecvTransfer) -> bool {
         let RecvTransfer::Copy(copying) = transfer else { return false };
         let Some((cell, _)) = self.offer_cell_of(copying.peer, copying.offer) else { return false };
@@ -264,8 +268,8 @@ impl Outgoing {
         }
     }
 
-    /// Ends a transfer whose sender is dead, or is not spoken with any more. A living one may be writing a chunk to the
-    /// buffer that it has claimed: that is waited for.
+    /// Ends a transfer whose sender is dead or refused. A living sender may be writing a chunk that
+    /// it has claimed: waits for that.
     pub fn abort_recv(&mut self, transfer: RecvTransfer) {
         let RecvTransfer::Copy(copying) = transfer else { return };
         let Some((cell, _)) = self.offer_cell_of(copying.peer, copying.offer) else { return };
@@ -279,7 +283,7 @@ impl Outgoing {
         }
     }
 
-    /// The cell of an offer, where memory is shared with its sender.
+    /// The cell of an offer whose sender shares memory with us.
     fn offer_cell_of(&self, peer: Peer, offer: RemoteOffer) -> Option<(&OfferCell, OfferId)> {
         let id = OfferId::from_wire(offer.number)?;
         let (segment, slot) = self.node().home(peer)?;

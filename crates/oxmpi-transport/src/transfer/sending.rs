@@ -1,6 +1,6 @@
-//! The sender's side of a transfer. The announcement goes out among the other packets; from then on the receiver decides,
-//! unless the sender withdraws first. The buffer must stay as it is until a step or an answer says that the transfer is
-//! over, or it was withdrawn or aborted.
+//! The sender's side of a transfer. The offer goes out among the other packets; then the receiver
+//! decides, unless the sender withdraws first. The buffer must stay unchanged until a step or an
+//! answer ends the transfer, or it is withdrawn or aborted.
 
 use super::pieces::{self, List, RemotePieces, RemoteRegion};
 use super::{CLAIMED, Control, DATA, STREAM, Step, WITHDRAW, WITHDRAWN};
@@ -13,7 +13,7 @@ use oxmpi_datatype::{Cursor, Source};
 
 /// The state of a message that its sender has offered.
 pub enum SendTransfer {
-    /// Announced; the receiver may claim it.
+    /// Offered; the receiver may claim it.
     Offered(Offered),
     /// Claimed; both sides copy.
     Copy(Copying),
@@ -22,10 +22,10 @@ pub enum SendTransfer {
 }
 
 pub struct Offered {
-    /// `None` where no memory is shared with the receiver.
+    /// `None` if the receiver shares no memory with us.
     offer: Option<OfferId>,
     pieces: Option<Box<Pieces>>,
-    /// The receiver was asked to give the offer back.
+    /// The receiver was asked for a withdrawal.
     asked: bool,
 }
 
@@ -37,9 +37,9 @@ pub struct Copying {
 /// For a copy between buffers of which one has gaps.
 #[derive(Default)]
 struct Pieces {
-    /// Our own, which the receiver reads.
+    /// Our list, which the receiver reads.
     _list: Option<List>,
-    /// The receiver's, once its help was asked for.
+    /// The receiver's pieces, once it asked for help.
     far: RemoteSide,
 }
 
@@ -52,21 +52,21 @@ enum RemoteSide {
     Lost,
 }
 
-/// What became of an attempt to take an offer back.
+/// The result of a withdrawal.
 #[derive(Debug)]
 pub enum Withdrawal {
     /// The receiver will never see the message, and the buffer is free.
     Done,
     /// The receiver has claimed it, or was asked before.
     TooLate,
-    /// The receiver must be told and decides; its answer comes as a packet.
+    /// The receiver must be asked and decides; its answer comes as a packet.
     Asked(Control),
 }
 
-/// What the receiver's answer means for a transfer.
+/// The effect of the receiver's answer on a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// [`Outgoing::step_send`] has something to do from now on.
+    /// [`Outgoing::step_send`] has work from now on.
     Steps,
     /// The message is received.
     Done,
@@ -74,11 +74,13 @@ pub enum Answer {
     Withdrawn,
 }
 
-/// From this length on a block is packed so fast that taking the ring's cells back from the receiver takes longer: they are
-/// asked for ahead of time. Where blocks are shorter, their own cache lines are waited for, and asking for more delays them.
+/// Blocks from this length on are packed so fast that fetching the ring's cells back from the
+/// receiver takes longer: they are prefetched. With shorter blocks the CPU waits for the lines of
+/// the blocks, and prefetching more delays them.
 const LONG_BLOCK: usize = 96;
 
-/// Parts of a stream: short ones let the receiver begin soon, longer ones cost less once both sides are at work.
+/// Parts of a stream: short ones let the receiver start soon, longer ones cost less once both sides
+/// are working.
 fn stream_part(length: u64, long_blocks: bool) -> usize {
     const LONG: u64 = 64 << 10;
     const LONGER: u64 = 1 << 20;
@@ -97,11 +99,12 @@ impl SendTransfer {
 }
 
 impl Outgoing {
-    /// Announces a message whose bytes stay here; [`Full`] while there is no room. `op` comes back in the answers.
+    /// Offers a message whose bytes stay here; [`Full`] while there is no room. `op` comes back in
+    /// the answers.
     pub fn offer(&mut self, peer: Peer, head: &Head, op: u64, buf: &Source<'_>) -> Result<SendTransfer, Full> {
         let dense = buf.as_dense();
         if dense.is_none() && !self.has_room(peer) {
-            // Before a list is made in vain.
+            // Before a list is made for nothing.
             return Err(Full);
         }
         let offer = self.new_offer(peer)?;
@@ -121,7 +124,8 @@ impl Outgoing {
         self.offered(sent, offer, pieces)
     }
 
-    /// Announces a message of few bytes, which travel with the announcement. The receiver claims it nonetheless.
+    /// Offers a short message, whose bytes travel with the offer. The receiver must claim it
+    /// nevertheless.
     pub fn offer_with_bytes(
         &mut self,
         peer: Peer,
@@ -154,7 +158,7 @@ impl Outgoing {
         sent.map(|()| SendTransfer::Offered(Offered { offer, pieces, asked: false }))
     }
 
-    /// Tries to take an offer back. Never waits for the peer.
+    /// Tries to withdraw an offer. Never waits for the peer.
     pub fn withdraw(&mut self, op: u64, transfer: &mut SendTransfer) -> Withdrawal {
         let SendTransfer::Offered(offered) = transfer else { return Withdrawal::TooLate };
         match offered.offer {
@@ -168,7 +172,7 @@ impl Outgoing {
         }
     }
 
-    /// The receiver's answer to an offer. An error says why no receiver that follows the protocol sends it.
+    /// Handles the receiver's answer to an offer. An error says how it violates the protocol.
     pub fn answered(
         &mut self,
         packet: &Packet<'_>,
@@ -198,7 +202,8 @@ impl Outgoing {
                     return Err("it wants more bytes than the message has");
                 }
                 if let Some(offer) = offer {
-                    // Not the receiver's to finish: a send whose offer is done counts as complete.
+                    // The sender must finish the cell itself: a done cell would mean that the send
+                    // is complete.
                     self.offers.cells.cell(offer).finish(offer);
                     self.offers.cells.release(offer);
                 }
@@ -211,7 +216,7 @@ impl Outgoing {
         }
     }
 
-    /// The sender's part in moving the bytes of a message that was claimed.
+    /// One step of the sender of a claimed message.
     pub fn step_send(
         &mut self,
         peer: Peer,
@@ -240,7 +245,8 @@ impl Outgoing {
             let far = if copy.pieces == 0 {
                 &mut run
             } else {
-                // Read before a part is claimed: the list is there as long as there is something to claim.
+                // Read before a part is claimed: the list is valid while there is something to
+                // claim.
                 let region = RemoteRegion { address: copy.target as u64, pieces: copy.pieces as u32 };
                 let known = &mut copying.pieces.get_or_insert_default().far;
                 if let RemoteSide::Unknown = known {
@@ -261,7 +267,7 @@ impl Outgoing {
             }
         }
         if cell.all_copied(&copy) {
-            // Whether the receiver notices now or after an hour of computing is no concern of the send's.
+            // The send is complete, whenever the receiver notices.
             self.offers.unreleased.push_back(id);
             return Step::Done;
         }
@@ -286,8 +292,8 @@ impl Outgoing {
         Step::Done
     }
 
-    /// Whether [`Outgoing::step_send`] could do something now. If it cannot, the receiver is at it, and wakes us when that
-    /// changes; it may have gone computing, so this is no time to spin.
+    /// Whether [`Outgoing::step_send`] could do something now. Otherwise the receiver is working,
+    /// and wakes us when that changes. It may be computing, so spinning would be wrong.
     pub fn can_step_send(&self, transfer: &SendTransfer) -> bool {
         let SendTransfer::Copy(copying) = transfer else { return false };
         let cell = self.offers.cells.cell(copying.offer);
@@ -296,7 +302,7 @@ impl Outgoing {
         cell.state(copying.offer) == State::Done || (!lost && can_help())
     }
 
-    /// Ends a transfer whose receiver is dead, or is not spoken with any more.
+    /// Ends a transfer whose receiver is dead or refused.
     pub fn abort_send(&mut self, transfer: SendTransfer) {
         let offer = match transfer {
             SendTransfer::Offered(offered) => offered.offer,
@@ -306,7 +312,8 @@ impl Outgoing {
         if let Some(offer) = offer
             && !self.offers.withdraw(offer)
         {
-            // Its receiver may still use it, so it is used again only when that gives it back.
+            // The receiver may still use the cell, so it is reused only after the receiver has
+            // finished it.
             self.offers.unreleased.push_back(offer);
         }
     }
