@@ -1,4 +1,4 @@
-//! What MPI's objects are and how messages find each other, above any transport and below the C interface.
+//! MPI's objects, and how messages are matched: above all transports and below the C interface.
 //!
 //! ```text
 //! library.rs   one instance of the library            call.rs  a call of it
@@ -17,7 +17,8 @@
 //! matching/    posted receives and unexpected messages
 //! ```
 //!
-//! Nothing here calls an `MPI_*` entry point, and the user's code through [`guard::Guard::call_user`] alone.
+//! Nothing here calls an `MPI_*` entry point. User functions are called only through
+//! [`guard::Guard::call_user`].
 #![deny(unsafe_code)]
 
 pub mod agreement;

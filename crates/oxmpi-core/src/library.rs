@@ -1,7 +1,8 @@
-//! One instance of the library: its state, what exists before and after the state does, and who uses it.
+//! One instance of the library: its state, what exists before and after the state, and its users.
 //!
-//! The product has one instance, which `oxmpi-capi` holds; a test has one for each rank that it runs as a thread. The state
-//! itself is reached through a [`Guard`] only (`guard.rs`). Nothing here waits.
+//! The product has one instance, which `oxmpi-capi` holds; a test has one for each rank that it
+//! runs as a thread. The state is accessed only through a [`Guard`] (`guard.rs`). Nothing here
+//! waits.
 
 use crate::attributes::Tables;
 use crate::checks::bad_handle;
@@ -23,15 +24,16 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-/// Variables by which mpirun tells the library what its user asked for.
+/// Environment variables by which mpirun passes options of its user to the library.
 pub const INITIAL_ERRHANDLER: &str = "OXMPI_INITIAL_ERRHANDLER";
 pub const MEMORY_ALLOC_KINDS: &str = "OXMPI_MEMORY_ALLOC_KINDS";
 
 pub struct Library {
     pub(crate) entry: Entry,
-    /// Where the number of the current call is noted for mpirun; a word that nobody reads until there is a segment.
+    /// Where the number of the current call is stored for mpirun; an unused word until there is a
+    /// segment.
     call: AtomicPtr<AtomicU32>,
-    /// The state from the first use on: it is made once and kept, with what outlives a session.
+    /// The state, made at the first use and kept for ever, with what outlives a session.
     pub(crate) kept: OnceLock<Box<Started>>,
     users: Mutex<Users>,
     observer: OnceLock<&'static dyn Observer>,
@@ -49,12 +51,12 @@ pub struct Library {
     datareps: Mutex<Vec<Arc<UserDatarep>>>,
 }
 
-/// Hears of calls that have slept; `oxmpi-capi` tells tools of them.
+/// Gets the sleeps of calls; `oxmpi-capi` reports them to tools.
 pub trait Observer: Sync {
-    /// Whether anybody wants to hear of it now.
+    /// Whether anybody is interested now.
     fn is_watching(&self) -> bool;
 
-    /// A call has slept for so long. No lock is held.
+    /// A call has slept for this time. No lock is held.
     fn slept(&self, fun: Fun, time: Duration);
 }
 
@@ -87,28 +89,28 @@ impl Tally {
 /// The world and the sessions of this process.
 struct Users {
     count: usize,
-    /// How many there have ever been.
+    /// The number of users there have ever been.
     joined: u64,
-    /// A tool will look at the state from any thread, whatever the program promises.
+    /// A tool will access the state from any thread, whatever the program promises.
     lock_wanted: bool,
 }
 
-/// What [`Library::join`] says to the new user.
+/// What [`Library::join`] returns to the new user.
 #[derive(Clone, Copy, Debug)]
 pub struct Joined {
     number: u64,
-    /// Nobody used the library, or was about to leave it.
+    /// No other user is active, though one may be about to leave.
     pub is_first: bool,
-    /// The lock was in use before.
+    /// The lock was already in use.
     pub was_locked: bool,
 }
 
-/// Where the world model stands.
+/// The state of the world model.
 struct WorldModel {
     state: AtomicU8,
     thread_level: AtomicI32,
     main_thread: Mutex<Option<ThreadId>>,
-    /// Whether the program has chosen an error handler for `MPI_COMM_SELF`.
+    /// Whether the program has set an error handler for `MPI_COMM_SELF`.
     self_chosen: AtomicBool,
 }
 
@@ -122,11 +124,11 @@ pub enum World {
 
 pub struct Session {
     pub errhandler: Errhandler,
-    /// The hints that it was opened with and that mean something here.
+    /// The hints that it was opened with and that have an effect here.
     pub hints: Info,
 }
 
-/// A word that nobody reads.
+/// A word that is never read.
 static NOWHERE: AtomicU32 = AtomicU32::new(0);
 
 impl Default for Library {
@@ -169,10 +171,10 @@ impl Library {
 
     // ---- joining and leaving ----
 
-    /// Takes part in the job from now on, for the world or for a session; `make` makes the state, the first time. Safe from
-    /// any thread, and every use of the state takes the lock afterwards.
+    /// Joins the job for the world or for a session; `make` makes the state, the first time. Safe
+    /// from any thread; every later use of the state takes the lock.
     ///
-    /// Must not be called with a guard in hand.
+    /// Must not be called while holding a guard.
     pub fn join(&self, make: impl FnOnce() -> Result<Process>) -> Result<Joined> {
         let mut users = locked(&self.users);
         let was_locked = self.entry.is_threaded();
@@ -193,7 +195,7 @@ impl Library {
             };
             self.entry.activate(started);
         } else if !was_locked {
-            // The other users rely on being the only ones. Without users, another thread is about to leave.
+            // The other users rely on being alone. Without users, another thread is about to leave.
             self.turn_lock_on();
         }
         users.count += 1;
@@ -201,12 +203,14 @@ impl Library {
         Ok(Joined { number: users.joined, is_first, was_locked })
     }
 
-    /// The program promises to serialize its calls: they need no lock, until somebody else joins. Changes nothing when that
-    /// has happened already, when a tool wants the lock, or when the lock could not be turned on again.
+    /// The program promises to serialize its calls: they need no lock until another user joins. Has
+    /// no effect when that has already happened, when a tool wants the lock, or when the lock could
+    /// not be turned on again.
     ///
     /// # Safety
-    /// Until the next [`join`](Library::join) or [`want_lock`](Library::want_lock) no two threads are in calls of this library
-    /// at the same time; a call that waits or runs a function of the user's counts, too.
+    /// Until the next [`join`](Library::join) or [`want_lock`](Library::want_lock) no two threads
+    /// are in calls of this library at the same time; a call that waits or runs a user function
+    /// counts, too.
     #[expect(unsafe_code, reason = "the one place where the program's thread level is believed")]
     pub unsafe fn assume_serialized(&self, joined: Joined) {
         let users = locked(&self.users);
@@ -215,7 +219,7 @@ impl Library {
         }
     }
 
-    /// A tool will call from any thread, beside the program's calls.
+    /// A tool will call from any thread, concurrently with the program.
     pub fn want_lock(&self) {
         let mut users = locked(&self.users);
         users.lock_wanted = true;
@@ -234,13 +238,13 @@ impl Library {
         self.kept.get().is_some()
     }
 
-    /// What any thread may look at, once the state has been made.
+    /// What any thread may read, once the state has been made.
     pub fn shared(&self) -> Option<&Shared> {
         self.kept.get().map(|started| &started.shared)
     }
 
-    /// The world or a session has ended. True when no user is left: then, once what was sent has arrived,
-    /// [`leave`](Library::leave).
+    /// The world or a session has ended. True when no user is left: then, once everything sent has
+    /// arrived, call [`leave`](Library::leave).
     #[must_use]
     pub fn retire(&self) -> bool {
         let mut users = locked(&self.users);
@@ -248,7 +252,7 @@ impl Library {
         users.count == 0
     }
 
-    /// Takes part in nothing any more, unless another thread [joined](Library::join) again in the meantime.
+    /// Leaves the job, unless another thread [joined](Library::join) again in the meantime.
     pub fn leave(&self) {
         let users = locked(&self.users);
         if users.count == 0
@@ -259,34 +263,34 @@ impl Library {
         }
     }
 
-    /// Exclusive use of the state; `None` while neither the world nor a session is active.
+    /// Exclusive access to the state; `None` while neither the world nor a session is active.
     #[inline(always)]
     pub fn enter(&self) -> Option<Guard<'_>> {
         Guard::enter(self)
     }
 
-    /// As [`enter`](Library::enter), but also after all has ended: for the last words.
+    /// As [`enter`](Library::enter), but also after everything has ended.
     pub fn enter_late(&self) -> Option<Guard<'_>> {
         self.kept.get().map(|started| self.guard_over(started))
     }
 
-    // ---- the program's functions ----
+    // ---- user functions ----
 
-    /// Calls a function of the user's: the thread may run where it might before, and the call is counted. No guard may be in
-    /// hand; who has one uses [`Guard::call_user`].
+    /// Calls a user function: restores the CPU affinity of the thread and counts the call. The
+    /// caller must not hold a guard; otherwise use [`Guard::call_user`].
     pub fn call_user<R>(&self, function: impl FnOnce() -> R) -> R {
         self.user_calls.fetch_add(1, Ordering::Relaxed);
         CpuPin::interrupted(function)
     }
 
-    /// How many of the user's functions have been called.
+    /// The number of user functions that have been called.
     pub fn user_calls(&self) -> u64 {
         self.user_calls.load(Ordering::Relaxed)
     }
 
     // ---- sleeps ----
 
-    /// Sets who hears of sleeps, for good; a second one is not taken.
+    /// Sets the observer of sleeps, for good; a second one is ignored.
     pub fn observe(&self, observer: &'static dyn Observer) {
         self.observer.get_or_init(|| observer);
     }
@@ -302,18 +306,18 @@ impl Library {
 
     // ---- the current call ----
 
-    /// Notes for mpirun which call this process is in.
+    /// Stores for mpirun which call this process is in.
     #[inline(always)]
     #[expect(unsafe_code, reason = "the word lies in the segment")]
     pub fn note_call(&self, number: u32) {
-        // SAFETY: points to NOWHERE or into the segment, which `kept` maps for as long as `self` lives.
+        // SAFETY: points to NOWHERE or into the segment, which `kept` maps as long as `self` lives.
         unsafe { (*self.call.load(Ordering::Relaxed)).store(number, Ordering::Relaxed) }
     }
 
-    /// The call that this process is in, of several threads' the one that began or ended last.
+    /// The call that this process is in; with several threads, the one that began or ended last.
     #[expect(unsafe_code, reason = "the word lies in the segment")]
     pub fn current_call(&self) -> Option<Fun> {
-        // SAFETY: points to NOWHERE or into the segment, which `kept` maps for as long as `self` lives.
+        // SAFETY: points to NOWHERE or into the segment, which `kept` maps as long as `self` lives.
         let noted = unsafe { (*self.call.load(Ordering::Relaxed)).load(Ordering::Relaxed) };
         if noted & IN_CALL == 0 { None } else { Fun::from_u16((noted & !IN_CALL) as u16) }
     }
@@ -351,20 +355,21 @@ impl Library {
         self.world.self_chosen.store(true, Ordering::Relaxed);
     }
 
-    /// The communicator whose handler hears of errors that concern no object. The standard says `MPI_COMM_SELF`; it said
-    /// `MPI_COMM_WORLD` before MPI-4.0, and programs of that time set a handler for that one alone.
+    /// The communicator whose handler gets errors that concern no object. The standard says
+    /// `MPI_COMM_SELF`; before MPI-4.0 it said `MPI_COMM_WORLD`, and programs of that time set a
+    /// handler only for that one.
     pub fn comm_of_no_object(&self) -> Comm {
         if self.world.self_chosen.load(Ordering::Relaxed) { MPI_COMM_SELF } else { MPI_COMM_WORLD }
     }
 
-    // ---- what exists at any time, for any thread ----
+    // ---- objects that exist at any time, for any thread ----
 
     /// Error codes and classes.
     pub fn errors(&self) -> MutexGuard<'_, ErrorRegistry> {
         locked(&self.errors)
     }
 
-    /// Changes what the user added to the error codes, and keeps the value of `MPI_LASTUSEDCODE` up to date.
+    /// Changes the user's error codes, and updates `MPI_LASTUSEDCODE`.
     pub fn change_errors<R>(&self, change: impl FnOnce(&mut ErrorRegistry) -> Result<R>) -> Result<R> {
         let mut errors = self.errors();
         let result = change(&mut errors);
@@ -382,7 +387,8 @@ impl Library {
         locked(&self.errhandlers)
     }
 
-    /// The handler for errors that belong to no object while there is no `MPI_COMM_SELF`: what the launch asked for.
+    /// The handler for errors that concern no object while there is no `MPI_COMM_SELF`, as
+    /// requested at the launch.
     pub fn initial_errhandler(&self) -> Errhandler {
         *self.initial_errhandler.get_or_init(|| {
             let name = std::env::var(INITIAL_ERRHANDLER).unwrap_or_default().to_ascii_lowercase();
@@ -394,7 +400,8 @@ impl Library {
         })
     }
 
-    /// The error handler of files that are not open: what a new file gets, and what hears of a failed opening.
+    /// The error handler of files that are not open: new files inherit it, and it gets the errors
+    /// of failed opens.
     pub fn file_errhandler(&self) -> MutexGuard<'_, Errhandler> {
         locked(&self.file_errhandler)
     }
@@ -416,12 +423,12 @@ impl Library {
         }
     }
 
-    /// Info objects; `infos.rs` says what is done with them.
+    /// Info objects; `infos.rs` uses them.
     pub fn infos(&self) -> MutexGuard<'_, SlotTable<Info>> {
         locked(&self.infos)
     }
 
-    /// Keys and attributes; `keyvals.rs` says what is done with them.
+    /// Keys and attributes; `keyvals.rs` uses them.
     pub(crate) fn attribute_tables(&self) -> &Tables {
         &self.attributes
     }

@@ -1,15 +1,15 @@
-//! Processes that will never do anything again, and what cannot complete because of that.
+//! Processes that have ended, and operations that cannot complete because of that.
 //!
-//! A process of another job that has died is found by looking whether it lives. What is under way
-//! with it ends with an error: messages and nonblocking collective operations here, and each wait
-//! decides for itself by what it waits for (see `wait/`). Looking costs a system call for each
-//! foreign process, so only a call that waits in vain does it, or a program that polls in vain.
+//! A process of another job that has died is found by checking whether it is alive. Operations with
+//! it end with an error: messages and nonblocking collective operations here; each wait decides for
+//! itself by what it waits for (see `wait/`). The check costs a system call per foreign process, so
+//! only a call that waits in vain makes it, or a program that polls in vain.
 //!
-//! A rank that has called `MPI_Finalize` does nothing more on the communicators that exist, and all
-//! that it sent has arrived. A call that waits for just that rank ends with an error. Nothing else
-//! does: a request that the program may yet cancel, or of which another in `MPI_Waitany` may
-//! complete, is no mistake. A process may open a session later: what was made from a session, or is
-//! being made, waits for it.
+//! A rank that has called `MPI_Finalize` does nothing more on the existing communicators, and
+//! everything that it sent has arrived. A call that waits for just that rank ends with an error.
+//! Nothing else does: a request that the program may still cancel, or one in `MPI_Waitany` beside
+//! others that may complete, is no mistake. A process may open a session later: what was made from
+//! a session, or is being made, waits for it.
 
 use crate::collective::Run;
 use crate::comm::{Comm, Ranks};
@@ -27,12 +27,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between two looks of a program that polls.
+/// Time between two checks by a program that polls.
 const LOOK: Duration = Duration::from_millis(500);
-/// Polls in vain between two looks at the clock.
+/// Polls in vain between two reads of the clock.
 const POLLS: u32 = 256;
 
-/// When a program that polls has to look for processes that have ended.
+/// When a program that polls must check for processes that have ended.
 #[derive(Default)]
 pub struct Polls {
     count: u32,
@@ -40,7 +40,7 @@ pub struct Polls {
 }
 
 impl Polls {
-    /// One more poll was in vain; whether it is time to look.
+    /// Counts a poll in vain; whether it is time for a check.
     fn is_time(&mut self) -> bool {
         self.count = self.count.wrapping_add(1);
         if !self.count.is_multiple_of(POLLS) {
@@ -54,7 +54,7 @@ impl Polls {
     }
 }
 
-/// The processes that took part in nothing any more at some moment.
+/// The processes that had left at the last check.
 #[derive(Default)]
 pub(crate) struct Gone {
     peers: Vec<Peer>,
@@ -71,13 +71,14 @@ impl Gone {
 /// What will never complete, and why.
 enum Hopeless {
     Operation(OpId, Error),
-    /// A collective operation in the background, by its place among the runs.
+    /// A background collective operation, by its index among the runs.
     Run(usize, Error),
 }
 
 impl Process {
-    /// A call has waited in vain for a while: looks who has ended or finalized, and then receives all that they sent.
-    /// `alone`: no other thread of this process can send anything.
+    /// A call has waited in vain for a while: checks which processes have ended or finalized, and
+    /// then receives everything that they sent. `alone`: no other thread of this process can send
+    /// anything.
     #[cold]
     pub fn look_around(&mut self, alone: bool) {
         self.gone = Gone { peers: self.engine.node().finalized(), alone };
@@ -96,8 +97,8 @@ impl Process {
         }
     }
 
-    /// Ends requests that a call waits for, if none of them can complete; null requests do not count. Another thread may
-    /// cancel one.
+    /// Ends requests that a call waits for, if none of them can complete; null requests do not
+    /// count. Not if another thread may cancel one.
     pub fn fail_requests(&mut self, requests: &[handle::Request]) {
         if !self.gone.alone {
             return;
@@ -162,7 +163,8 @@ impl Process {
         }
     }
 
-    /// Why a collective operation that goes by messages cannot complete, if a rank that it waits for has finalized.
+    /// Why a collective operation by messages cannot complete, if a rank that it waits for has
+    /// finalized.
     pub fn hopeless_run(&self, run: &Run) -> Option<Error> {
         let comm = self.world_comm_of(run.stage().comm_context()).filter(|comm| !comm.is_inter())?;
         let awaited = |op| match self.engine.pending(op)? {
@@ -173,7 +175,7 @@ impl Process {
         gone.map(|peer| absent(peer, comm))
     }
 
-    /// Why no message that a pattern accepts will come, if all that could send it have finalized.
+    /// Why no message that a pattern accepts will come, if all possible senders have finalized.
     pub fn gone_source(&self, pattern: &Pattern) -> Option<Error> {
         let comm = self.world_comm_of(pattern.context).filter(|comm| comm.context == pattern.context)?;
         let tag = match pattern.tag {
@@ -203,7 +205,8 @@ impl Process {
         Some(Error::new(class_of(peer), text))
     }
 
-    /// What has come from the senders of a pattern on its communicator and was not received.
+    /// Messages from the senders of a pattern, on its communicator, that have arrived and were not
+    /// received.
     fn unmatched_from(&self, pattern: &Pattern) -> String {
         let ours = |envelope: &Envelope| {
             envelope.context == pattern.context
@@ -219,7 +222,7 @@ impl Process {
         format!("; what has come and matches no receive has the tags {}{more}", list.join(", "))
     }
 
-    /// A program has asked in vain for something that another process does, and may ask for ever.
+    /// A program has polled in vain for something that another process does, and may poll for ever.
     #[inline]
     pub fn polled_in_vain(&mut self) {
         if self.engine.node().knows_foreign() && self.polls.is_time() {
@@ -227,20 +230,21 @@ impl Process {
         }
     }
 
-    /// Looks for processes of other jobs that have ended. What waits for them ends with an error.
+    /// Checks for processes of other jobs that have ended. Operations that wait for them end with
+    /// an error.
     #[cold]
     pub fn look_for_dead(&mut self) {
         let ended = self.engine.find_ended();
         if ended.is_empty() {
             return;
         }
-        // What they sent before they ended is received first.
+        // Packets that they sent before their end are received first.
         self.engine.drain_all();
         for (peer, how) in ended {
             self.engine.end_with_dead(peer, &died(None));
             for comm in self.comms.iter().map(|(_, comm)| comm).chain(self.files.iter().map(|(_, file)| &file.comm)) {
                 let Some(rank) = comm.group.position(peer) else { continue };
-                // A process that has ended well may have sent all that was to come from it.
+                // A process that has finalized may have sent everything that others wait for.
                 let any = how == Ended::Died;
                 let hopeless = |pattern: &Pattern| {
                     pattern.context == comm.context
@@ -279,7 +283,7 @@ impl Process {
         self.dead_among(comm.context, [&comm.group, comm.local_group()])
     }
 
-    /// The same for groups that use a context; it may have no communicator any more, or not yet.
+    /// The same for groups that use a context, whose communicator may be freed, or not exist yet.
     pub fn dead_among<'a>(&self, context: u32, groups: impl IntoIterator<Item = &'a Ranks>) -> Option<Error> {
         if !self.engine.node().knows_foreign() {
             return None;
@@ -290,8 +294,8 @@ impl Process {
         Some(died(comm.and_then(|comm| Some((comm.group.position(dead)?, comm)))))
     }
 
-    /// Why no message that a pattern accepts will come, if its sender has died. Messages that have
-    /// come were looked for before.
+    /// Why no message that a pattern accepts will come, if its sender has died. The caller has
+    /// searched the messages that have arrived.
     pub fn dead_source(&self, pattern: &Pattern) -> Option<Error> {
         let comm = self.comm_of(pattern.context)?;
         let node = self.engine.node();
@@ -304,8 +308,8 @@ impl Process {
         Some(died(Some((rank, comm))))
     }
 
-    /// An error of a collective operation: if a process has died, that is the cause, whatever a rank
-    /// concluded from what it got.
+    /// The cause of an error of a collective operation: if a process has died, that is it, whatever
+    /// a rank concluded from what it received.
     #[cold]
     pub fn true_cause(&mut self, context: u32, groups: [&Ranks; 2], error: Error) -> Error {
         if error.class() == MPI_ERR_PROC_ABORTED || !self.engine.node().knows_foreign() {
@@ -315,12 +319,13 @@ impl Process {
         self.dead_among(context, groups).unwrap_or(error)
     }
 
-    /// The same, unless it was made from a group: a member that has finalized may be about to join it.
+    /// As [`Process::comm_of`], unless it was made from a group: a member that has finalized may be
+    /// about to join it.
     pub(crate) fn world_comm_of(&self, context: u32) -> Option<&Comm> {
         self.comm_of(context).filter(|comm| !comm.from_group)
     }
 
-    /// The communicator that uses a context or its twin; one of a file, too.
+    /// The communicator that uses a context or its twin, including those of files.
     pub fn comm_of(&self, context: u32) -> Option<&Comm> {
         let context = context & !1;
         let predefined = self.has_world.then_some([&self.world, &self.own]).into_iter().flatten();
@@ -349,7 +354,7 @@ pub fn absent(peer: Peer, comm: &Comm) -> Error {
     Error::new(class_of(peer), format!("{who} has called MPI_Finalize without making this call, which waits for it"))
 }
 
-/// The error of what cannot complete because a process of another job has ended.
+/// The error of an operation that cannot complete because a process of another job has ended.
 #[cold]
 pub fn died(of: Option<(usize, &Comm)>) -> Error {
     let who = match of {

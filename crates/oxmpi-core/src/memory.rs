@@ -1,5 +1,5 @@
-//! Memory that `MPI_Alloc_mem` gave to the program: what it has now, and what it gave back and may get again. Here is only
-//! the account; `memory.rs` of the crate `oxmpi` allocates.
+//! Memory from `MPI_Alloc_mem`: what the program has now, and freed memory for reuse. Only the
+//! bookkeeping; `memory.rs` of the crate `oxmpi` allocates.
 
 use oxmpi_base::arena::{Area, Mapping};
 use std::alloc::Layout;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub enum Origin {
     /// The job's segment: other ranks can map it.
     Segment(Mapping),
-    /// The heap, where the segment has nothing that fits.
+    /// The heap, if the segment has no room.
     Heap(Layout),
 }
 
@@ -21,7 +21,7 @@ pub struct Allocations {
 }
 
 impl Allocations {
-    /// How many pieces the program has.
+    /// The number of pieces that the program has.
     pub fn len(&self) -> usize {
         self.given.len()
     }
@@ -30,27 +30,27 @@ impl Allocations {
         self.given.is_empty()
     }
 
-    /// The program gets memory at this address.
+    /// Records memory for the program at this address.
     pub fn give(&mut self, address: usize, origin: Origin) {
         self.given.insert(address, origin);
     }
 
-    /// The program gives memory back; `None` when it does not have it.
+    /// Removes memory that the program frees; `None` when it does not have it.
     pub fn take_back(&mut self, address: usize) -> Option<Origin> {
         self.given.remove(&address)
     }
 
-    /// Memory that was given back and has so many bytes and not many more.
+    /// Freed memory of at least so many bytes, and not many more.
     pub fn reuse(&mut self, bytes: usize) -> Option<Mapping> {
         self.kept.take(bytes)
     }
 
-    /// Keeps memory for [`reuse`](Allocations::reuse); returns it where too much is kept already.
+    /// Keeps memory for [`reuse`](Allocations::reuse); returns it if too much is already kept.
     pub fn keep(&mut self, mapping: Mapping) -> Option<Mapping> {
         self.kept.keep(mapping)
     }
 
-    /// The area of the segment in which a run of the program's memory lies, and where in it.
+    /// The area of the segment that contains a run of the program's memory, and the offset in it.
     pub fn area_of(&self, address: usize, bytes: usize) -> Option<(Area, usize)> {
         let (base, origin) = self.given.range(..=address).next_back()?;
         let Origin::Segment(mapping) = origin else { return None };
@@ -59,15 +59,15 @@ impl Allocations {
     }
 }
 
-/// Memory that was freed and is given again: programs that allocate for every operation would spend their time in the kernel,
-/// which clears the pages each time.
+/// Freed memory for reuse: programs that allocate for every operation would spend their time in the
+/// kernel, which clears the pages each time.
 #[derive(Default)]
 struct Kept {
     by_size: BTreeMap<usize, Vec<Mapping>>,
     bytes: usize,
 }
 
-/// What is kept at most, in all.
+/// The most bytes that are kept in all.
 const MOST_KEPT: usize = 16 << 20;
 const PAGE: usize = 4096;
 

@@ -1,11 +1,12 @@
-//! Names that servers publish for their ports, without any daemon or file: a published name is a few abstract Unix sockets that
-//! the publishing process has bound, so that it vanishes with the process. Their names have the port in them, piece by piece, and
-//! are found in `/proc/net/unix`.
+//! Names that servers publish for their ports, without any daemon or file: a published name is a
+//! few abstract Unix sockets that the publishing process has bound, so that it vanishes with the
+//! process. Their names contain the port in pieces, and are found in `/proc/net/unix`.
 //!
-//! So a name is known on its node, within a network namespace, and to processes of the same user. Any user can bind any
-//! abstract name, so a piece tells which process has bound it, and counts only if that process is this user's and has the
-//! socket open. What others bind neither answers, nor hides, nor takes a name. What is published need not be a port of
-//! OxMPI's: that is for those who connect to find out.
+//! So a name is known on its node, within a network namespace, and to processes of the same user.
+//! Any user can bind any abstract name, so a piece names the process that bound it, and counts only
+//! if that process belongs to this user and has the socket open. Sockets of other users can neither
+//! fake, hide nor occupy a name. The published text need not be a port of OxMPI: the connecting
+//! process finds out.
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
@@ -45,7 +46,7 @@ impl Names {
             bail!(MPI_ERR_SERVICE, "{}", taken());
         }
         let pieces = pieces_of(port);
-        // Nobody can foresee these names and bind them first.
+        // Other processes cannot predict these names and bind them first.
         let nonce = RandomState::new().hash_one(0) as u32;
         let publisher = format!("{name}={:x}.{nonce:x}", std::process::id());
         let told = pieces.iter().enumerate();
@@ -68,13 +69,13 @@ impl Names {
         Ok(())
     }
 
-    /// Takes all of this process's names back.
+    /// Unpublishes all names of this process.
     pub fn clear(&mut self) {
         self.published.clear();
     }
 }
 
-/// The port that somebody has published under a name.
+/// The port that is published under a name.
 pub fn look_up(service: &[u8]) -> Result<Vec<u8>> {
     match find(&socket_name(service)) {
         Ok(Some(port)) => Ok(port),
@@ -85,13 +86,14 @@ pub fn look_up(service: &[u8]) -> Result<Vec<u8>> {
     }
 }
 
-/// How many names are tried for the lock, where other users have bound the first ones.
+/// How many names are tried for the lock, if other users have bound the first ones.
 const LOCKS: usize = 8;
 
-/// Who has the right to publish a name.
+/// The right to publish a name.
 enum Turn {
     Ours(UnixDatagram),
-    /// Other users have bound all names of the lock. It only matters to processes that publish at the same moment.
+    /// Other users have bound all names of the lock. It matters only to processes that publish at
+    /// the same moment.
     Nobody,
     /// A process of this user has published it, or is about to.
     Another,
@@ -123,7 +125,7 @@ fn is_bound_by_this_user(name: &str) -> io::Result<bool> {
     Ok(pids.any(|pid| trust::sockets_of(pid).iter().any(|inode| inodes.contains(inode))))
 }
 
-/// What a process of this user has published under the name of a service's sockets.
+/// The port published by a process of this user under the socket name of a service.
 fn find(name: &str) -> io::Result<Option<Vec<u8>>> {
     let sockets = std::fs::read("/proc/net/unix")?;
     let wanted = format!("@{name}=");
@@ -158,13 +160,13 @@ fn inode_and_name(line: &str) -> Option<(u64, &str)> {
     Some((words.next()?.parse().ok()?, words.next()?))
 }
 
-/// The index of a piece, how many there are, and the piece.
+/// The index of a piece, the number of pieces, and the piece.
 type Piece<'a> = (usize, usize, &'a str);
 
-/// Characters of a port's name in the name of one socket, which has 107 with all that is before them.
+/// Characters of a port in the name of one socket, which has 107 including its prefix.
 const PIECE: usize = 34;
 
-/// What a port is called, in characters that names of sockets can have, in pieces that they have room for.
+/// A port in characters that socket names allow, in pieces that fit.
 fn pieces_of(port: &[u8]) -> Vec<String> {
     let plain = |byte: &u8| match byte {
         b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b':' | b'.' | b'-' => char::from(*byte).to_string(),
@@ -196,7 +198,7 @@ fn bind(name: &str) -> io::Result<UnixDatagram> {
     UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
-/// What the socket of a service is called: service names may be longer than names of sockets, so it is a hash.
+/// The socket name of a service: a hash, since service names may be longer than socket names.
 fn socket_name(service: &[u8]) -> String {
     let user = trust::user();
     let hash = |seed: u64| {
@@ -233,7 +235,8 @@ mod tests {
         assert_eq!(look_up(service).unwrap_err().class(), MPI_ERR_NAME);
     }
 
-    /// What another user binds is in no process of this user; here it is said to be in one that has not bound it.
+    /// A socket of another user is in no process of this user; this test names a process that has
+    /// not bound it.
     #[test]
     fn what_others_bind_counts_for_nothing() {
         let service = format!("a name that others want of {}", std::process::id());

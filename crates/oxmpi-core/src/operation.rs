@@ -1,6 +1,6 @@
-//! Reduction operations behind their handles, predefined or made by the user, and their application to a datatype.
+//! Reduction operations, predefined or user-defined, and their application to a datatype.
 //!
-//! Nothing here calls the user's function: what has to be called is handed out as a [`UserCall`], which
+//! Nothing here calls the user's function: the call is returned as a [`UserCall`], which
 //! [`Call`](crate::call::Call) makes while no lock is held.
 
 use oxmpi_abi::handle;
@@ -8,25 +8,26 @@ use oxmpi_datatype::Datatype;
 use oxmpi_ops::{Op, Operands, Reduction};
 use std::sync::Arc;
 
-/// What a handle of an operation stands for.
+/// The operation behind a handle.
 #[derive(Clone)]
 pub enum Operation {
     Predefined(Op),
     User(Arc<UserFunction>),
 }
 
-/// An operation that the user made. It lives as long as something under way uses it, freed or not.
+/// A user-defined operation. It lives as long as an operation under way uses it, freed or not.
 pub struct UserFunction {
     pub function: Box<dyn Reduce>,
     pub commutes: bool,
 }
 
-/// A reduction function of the user's.
+/// A user's reduction function.
 pub trait Reduce: Send + Sync {
-    /// Computes `inout = left op inout`. `handle` names the datatype for as long as the call lasts.
+    /// Computes `inout = left op inout`. `handle` is valid for the datatype during the call.
     ///
     /// # Safety
-    /// Operands are memory of as many elements of this type as they say, which nobody else uses meanwhile.
+    /// The operands are memory of as many elements of this type as they say, which nobody else uses
+    /// during the call.
     #[expect(unsafe_code, reason = "the function gets the user's memory")]
     unsafe fn reduce(&self, operands: &Operands, datatype: &Datatype, handle: handle::Datatype);
 }
@@ -46,14 +47,15 @@ pub enum Reducer {
     Predefined(Reduction),
     User {
         function: Arc<UserFunction>,
-        /// As the user passed it, which is how the function gets it.
+        /// The handle that the user passed, which the function gets.
         datatype: handle::Datatype,
-        /// What it stood for then. The user may have freed the handle when the function is called.
+        /// The type behind it at that time. The user may have freed the handle when the function is
+        /// called.
         held: Arc<Datatype>,
     },
 }
 
-/// A call of a user's function that is due.
+/// A pending call of a user function.
 pub struct UserCall {
     pub function: Arc<UserFunction>,
     pub operands: Operands,
@@ -62,17 +64,20 @@ pub struct UserCall {
 }
 
 #[expect(unsafe_code, reason = "a token for memory may go from thread to thread")]
-// SAFETY: the operands are read and written by `make` alone, whose caller vouches for them; the rest is `Send`.
+// SAFETY: only `make` accesses the operands, and its caller promises that they are valid; the rest
+// is `Send`.
 unsafe impl Send for UserCall {}
 
 impl UserCall {
-    /// Makes the call, while no guard is in hand: see [`Guard::call_user`](crate::guard::Guard::call_user).
+    /// Makes the call. The caller must not hold a guard: see
+    /// [`Guard::call_user`](crate::guard::Guard::call_user).
     ///
     /// # Safety
-    /// The operands' memory is still what it was when the call became due.
+    /// The operands' memory is as valid as when `Reducer::apply` returned the call.
     #[expect(unsafe_code, reason = "the function gets the user's memory")]
     pub unsafe fn make(&self, handle: handle::Datatype) {
-        // SAFETY: `Reducer::apply` made the call for operands of this type, which the caller vouches for.
+        // SAFETY: `Reducer::apply` made the call for operands of this type, which are still valid:
+        // this function's condition.
         unsafe { self.function.function.reduce(&self.operands, &self.held, handle) }
     }
 }
@@ -85,11 +90,13 @@ impl Reducer {
         }
     }
 
-    /// Computes `inout = left op inout` over so many elements, or says which call of the user's function does.
+    /// Computes `inout = left op inout` over so many elements, or returns the call of the user's
+    /// function that does.
     ///
     /// # Safety
-    /// Both have so many elements of the reducer's datatype; `left` may be read and `inout` written now and, where a
-    /// call of the user's function is due, until it has been made. They do not overlap, unless they are the same.
+    /// Both have `count` elements of the reducer's datatype; `left` may be read and `inout` written
+    /// now and, if a call of the user's function is returned, until it has been made. They do not
+    /// overlap, unless they are the same.
     #[inline]
     #[must_use]
     #[expect(unsafe_code, reason = "elements of a reduction are raw memory")]

@@ -1,10 +1,12 @@
-//! Partitioned messages: a persistent send whose partitions the program marks ready one by one, in any order and from any
-//! thread, and a persistent receive that can tell which of its partitions have come.
+//! Partitioned messages: a persistent send whose partitions the program marks ready one by one, in
+//! any order and from any thread, and a persistent receive that can tell which of its partitions
+//! have arrived.
 //!
-//! Every partition of the sender's is a message. The two sides may cut their buffers differently, so the sender tells the
-//! receiver how it does, once, when its request is made; and these notes are matched by the program's tags in the order of the
-//! calls that make the requests, as the standard has it. Notes and partitions go on the communicator's inner context, with
-//! sources that nothing else has there.
+//! Every partition of the sender is a message. The two sides may partition their buffers
+//! differently, so the sender announces its partitions once, when its request is made.
+//! Announcements are matched by the program's tags in the order of the calls that make the
+//! requests, as the standard requires. Announcements and partitions use the communicator's inner
+//! context, with sources that nothing else uses there.
 
 mod start;
 
@@ -17,18 +19,19 @@ use oxmpi_base::ids::Peer;
 use oxmpi_datatype::{OwnedBytes, Source, Target};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Makes a rank the source of partitioned messages.
+/// Marks a rank as the source of partitioned messages.
 const SOURCE: i32 = 1 << 30;
 
-/// What a sender tells: how many partitions of how many bytes, and the number of the first.
+/// The announcement of a sender: the number of partitions, the bytes of each, and the number of the
+/// first.
 type Note = [u64; 3];
 
-/// The tag of a partition, by its number among all of this process's.
+/// The tag of a partition, by its number among all partitions of this process.
 fn tag(number: u64) -> i32 {
     i32::MIN | (number & (i32::MAX as u64)) as i32
 }
 
-/// A send that can be started. Without a route it goes to `MPI_PROC_NULL`.
+/// A partitioned send that can be started. Without a route it goes to `MPI_PROC_NULL`.
 pub struct Outgoing {
     buf: Source<'static>,
     partitions: usize,
@@ -62,7 +65,7 @@ impl Outgoing {
 }
 
 impl Sending {
-    /// The partition can be sent.
+    /// Sends a partition that is ready.
     pub fn mark(&mut self, engine: &mut Engine, partition: usize) {
         self.ready[partition] = true;
         self.left -= 1;
@@ -74,7 +77,7 @@ impl Sending {
         }
     }
 
-    /// Whether some partitions may be marked: they are there, and have not been.
+    /// Whether partitions may be marked: they exist, and have not been marked.
     pub fn check(&self, partitions: impl Iterator<Item = i32>) -> Result<()> {
         for partition in partitions {
             check_partition(partition, self.ready.len())?;
@@ -107,23 +110,24 @@ pub struct Incoming {
     buf: Target<'static>,
     partitions: usize,
     pattern: Pattern,
-    /// The source and the tag that the program knows.
+    /// The source and the tag as the program passed them.
     from: (i32, i32),
     heard: Mutex<Heard>,
 }
 
 enum Heard {
-    /// The receive of the note, and the memory for it.
+    /// The receive of the announcement, and its memory.
     NotYet(OpId, OwnedBytes),
     Note(Note),
-    /// It will never come: the sender has ended, or nobody asks any more.
+    /// The announcement will never come: the sender has ended, or the request was freed.
     Never,
 }
 
 /// A receive that was started.
 pub struct Receiving {
     plan: Arc<Incoming>,
-    /// The sender's partitions that have not come, once it is known how many there are: the receive of each and its number.
+    /// The sender's partitions that have not arrived, once their number is known: the receive of
+    /// each and its number.
     missing: Option<Vec<(OpId, u64)>>,
     status: Status,
     error: Option<Error>,
@@ -156,7 +160,7 @@ impl Incoming {
         }
     }
 
-    /// The request is given up.
+    /// Frees the request.
     pub fn forget(&self, engine: &mut Engine) {
         let mut heard = self.heard();
         if let Heard::NotYet(op, _) = &*heard {
@@ -168,7 +172,7 @@ impl Incoming {
 }
 
 impl Receiving {
-    /// Receives what has come, as far as it is known what will. Whether that is known.
+    /// Receives partitions that have arrived, if the announcement has; whether it has.
     fn advance(&mut self, engine: &mut Engine) -> bool {
         let plan = Arc::clone(&self.plan);
         if self.missing.is_none() {
@@ -209,7 +213,7 @@ impl Receiving {
         self.plan.from.0 as usize
     }
 
-    /// Nothing more will come: ends the receive, unless all has come.
+    /// Ends the receive with an error, unless everything has arrived.
     pub(crate) fn fail(&mut self, engine: &mut Engine, why: Error) {
         if self.is_done(engine) {
             return;
@@ -223,24 +227,24 @@ impl Receiving {
         note(&mut self.error, Some(why));
     }
 
-    /// Whether one of our own partitions has come.
+    /// Whether one of our own partitions has arrived.
     pub fn has(&mut self, engine: &mut Engine, partition: i32) -> Result<bool> {
         check_partition(partition, self.plan.partitions)?;
         self.advance(engine);
         let (Some(missing), Some([theirs, ..])) = (&self.missing, self.plan.note(engine)) else { return Ok(false) };
-        // By what share of all each partition is, since all may be nothing.
+        // Computed from shares of the whole, since the whole may have no bytes.
         let (ours, partition) = (self.plan.partitions as u64, partition as u64);
         let is_apart = |part: u64| (part + 1) * ours <= partition * theirs || part * ours >= (partition + 1) * theirs;
         Ok(missing.iter().all(|&(_, part)| is_apart(part)))
     }
 }
 
-/// The word that bytes begin with.
+/// The first word of the bytes.
 fn word(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word))
 }
 
-/// To look at it, or to go on with it.
+/// Locks a receive, to read or advance it.
 pub fn lock(receiving: &Mutex<Receiving>) -> MutexGuard<'_, Receiving> {
     receiving.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Communicators that the program has a handle of and whose members have not agreed on a context yet.
+//! Communicators that have a handle, but whose members have not agreed on a context yet.
 
 use crate::agreement::Agreement;
 use crate::comm::Ranks;

@@ -1,7 +1,8 @@
-//! The MPI state of this process: every object that a handle can name, and the engine that moves messages.
+//! The MPI state of this process: every object that has a handle, and the engine that moves
+//! messages.
 //!
-//! There are no globals here, so that a test can run several processes as threads. Nothing here waits or calls the user:
-//! see `wait/` and `call.rs`.
+//! There are no globals here, so that a test can run several processes as threads. Nothing here
+//! waits or calls user functions: see `wait/` and `call.rs`.
 
 use crate::buffer::BufferPool;
 use crate::collective::Run;
@@ -44,7 +45,7 @@ mod progress;
 
 pub struct Process {
     pub engine: Engine,
-    /// The world model is active: there are `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
+    /// The world model is active: `MPI_COMM_WORLD` and `MPI_COMM_SELF` exist.
     pub has_world: bool,
     pub world: Comm,
     pub own: Comm,
@@ -52,65 +53,67 @@ pub struct Process {
     pub groups: SlotTable<Arc<Group>>,
     pub no_members: Arc<Group>,
     pub contexts: Contexts,
-    /// Joins of two groups under way, in which processes may be known that nothing names yet.
+    /// Joins of two groups under way; they may know processes that nothing names yet.
     pub joining: usize,
     /// Names that this process has published.
     pub names: Names,
-    /// Communicators that come to be while the program does other things.
+    /// Communicators whose members have not agreed on a context yet.
     pub(crate) pending_comms: Vec<PendingComm>,
-    /// Collective operations that go on while the program does other things.
+    /// Background collective operations.
     pub(crate) runs: Vec<Run>,
-    /// Partitioned receives that do not know yet what will come.
+    /// Partitioned receives whose announcement has not arrived.
     pub(crate) receiving: Vec<Arc<Mutex<Receiving>>>,
-    /// How many partitions there have been to send.
+    /// The number of partitions that were ever sent.
     pub(crate) partitions: u64,
-    /// Those of them that wait for a call of the user's function.
+    /// Background collective operations that wait for a call of the user's function.
     pub(crate) calls: Vec<(Run, UserCall)>,
     pub requests: SlotTable<Request>,
     /// The request of every send that was complete at once.
     pub sent: handle::Request,
     pub messages: SlotTable<(Envelope, crate::engine::Message, handle::Comm)>,
     pub types: SlotTable<Arc<Datatype>>,
-    /// The names that the program gave types.
+    /// The names that the program gave to types.
     pub type_names: BTreeMap<handle::Datatype, Vec<u8>>,
-    /// Handles of predefined types without a name, by the address of the type, which lives for ever.
+    /// Handles of predefined types without a name, by the address of the type, which is never
+    /// freed.
     pub unnamed_types: BTreeMap<usize, handle::Datatype>,
-    /// Memory that the program has of `MPI_Alloc_mem`.
+    /// The program's memory from `MPI_Alloc_mem`.
     pub memory: Allocations,
     pub windows: SlotTable<Box<Win>>,
-    /// Those in which this rank may be asked for assist requests.
+    /// The windows in which this rank may get assist requests.
     pub(crate) serving_windows: Vec<handle::Win>,
     pub files: SlotTable<Box<File>>,
-    /// Reduction operations that the user made.
+    /// User-defined reduction operations.
     pub operations: SlotTable<Arc<UserFunction>>,
     pub buffer: Option<BufferPool>,
     /// The buffers of sessions that have or had one.
     pub session_buffers: BTreeMap<handle::Session, Option<BufferPool>>,
     /// How many boards this process takes part in.
     pub(crate) boards: usize,
-    /// Boards of this process's own that it has left, and maybe others have not.
+    /// Boards owned by this process that it has left, but others may still use.
     pub(crate) left_boards: Vec<Node>,
     pub appnum: Option<i32>,
     pub universe_size: i32,
-    /// Where the processes that spawned this job wait for it, until this one has joined them.
+    /// The port of the processes that spawned this job, until this process has connected to them.
     pub parent_port: Option<String>,
-    /// Their job, as long as this process is connected to it.
+    /// The job of the parents, while this process is connected to it.
     pub(crate) parent_job: Option<JobId>,
-    /// That job and those that this process has spawned, as long as it is connected to them.
+    /// That job and the jobs that this process has spawned, while it is connected to them.
     pub(crate) related_jobs: BTreeSet<JobId>,
-    /// Who took part in nothing any more at the last look around.
+    /// The processes that had left at the last check.
     pub(crate) gone: Gone,
-    /// When a program that polls looks for processes that have ended.
+    /// When a program that polls checks for processes that have ended.
     pub(crate) polls: Polls,
-    /// The intercommunicator with them; it may have been freed since.
+    /// The intercommunicator with the parents; it may have been freed.
     pub parent: handle::Comm,
-    /// Those that `mpirun` defined.
+    /// The process sets that `mpirun` defined.
     process_sets: Vec<ProcessSet>,
     _lifeline: Option<OwnedFd>,
 }
 
 impl Process {
-    /// Takes this process's place in its job. `single_copy`: peers' memory may be copied to and from, if the kernel agrees.
+    /// Joins the job of this process. `single_copy`: use single copies between processes, if the
+    /// kernel allows them.
     pub fn start(single_copy: bool) -> Result<Process> {
         let ((segment, job, nodes), appnum, universe, process_sets, parent_port, lifeline) =
             match oxmpi_boot::start_from_env()? {
@@ -146,7 +149,7 @@ impl Process {
         })
     }
 
-    /// A process of a job of which nothing is known but what its links know.
+    /// A process of a job of which only the links are known.
     pub fn of(links: Links, single_copy: bool) -> Process {
         let (own, nodes) = (links.node().own(), Arc::clone(links.node().nodes()));
         let mut requests = SlotTable::new(Kind::Request);
@@ -195,7 +198,7 @@ impl Process {
         }
     }
 
-    /// The process that has a rank in the world.
+    /// The process with a rank in the world.
     fn peer_of(&self, rank: u32) -> Option<Peer> {
         WorldRank::new(rank as usize).map(|rank| self.engine.node().nodes().peer(rank))
     }
@@ -218,9 +221,9 @@ impl Process {
         ["mpi://WORLD", "mpi://SELF"].into_iter().chain(others.map(|set| set.name.as_str()))
     }
 
-    /// The members of a process set, which this process need not be in.
+    /// The members of a process set, which need not include this process.
     pub fn process_set(&self, name: &[u8]) -> Result<Ranks> {
-        // They are URIs: neither scheme nor host is sensitive to case.
+        // The names are URIs: scheme and host are case-insensitive.
         if name.eq_ignore_ascii_case(b"mpi://WORLD") {
             return Ok(self.world.group.clone());
         }

@@ -1,4 +1,4 @@
-//! Requests: what a handle of an operation that was started, or can be started, stands for.
+//! Requests: operations that were started, or can be started, behind their handles.
 
 use crate::callback::Callback;
 use crate::collective::BoundPlan;
@@ -11,7 +11,7 @@ use oxmpi_abi::{Error, Status};
 use oxmpi_datatype::{OwnedBytes, Source, Target};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// A request and the communicator whose error handler hears of its failure.
+/// A request and the communicator whose error handler gets its errors.
 pub struct Request {
     pub comm: Comm,
     pub body: Body,
@@ -19,9 +19,9 @@ pub struct Request {
 
 pub enum Body {
     Once(Active),
-    /// A send that was complete when it was started. One request stands for all of them, for ever.
+    /// A send that was complete when it was started. One permanent request stands for all of them.
     Sent,
-    /// Started again and again; `None` while inactive.
+    /// Can be started repeatedly; `None` while inactive.
     Persistent(Box<Start>, Option<Active>),
     Generalized(Box<Generalized>),
 }
@@ -34,7 +34,7 @@ pub enum Active {
     Exchange(Box<Exchange>),
     /// Waits until the messages before a mark have left a buffer.
     Flush(PoolId, u64),
-    /// Something that progress brings to its end by itself: done when the cell says how.
+    /// Something that progress completes by itself: done when the cell has its outcome.
     Promise(Promise),
     /// A partitioned send or receive.
     Sending(Box<Sending>),
@@ -43,18 +43,18 @@ pub enum Active {
     Done(Outcome),
 }
 
-/// How something ended: empty until it has, then the error if there was one.
+/// The outcome of something: empty until it has ended, then its error if there was one.
 pub type Promise = Arc<OnceLock<Option<Error>>>;
 
 pub struct Exchange {
     pub send: Option<OpId>,
     pub recv: Option<OpId>,
     pub sent: Option<Outcome>,
-    /// The bytes that a replacing exchange sends.
+    /// The bytes that `MPI_Isendrecv_replace` sends.
     pub kept: Option<OwnedBytes>,
 }
 
-/// Which buffer for buffered sends.
+/// A buffer for buffered sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PoolId {
     Process,
@@ -70,7 +70,7 @@ pub enum Start {
         route: Route,
         buf: Source<'static>,
     },
-    /// Through the buffer that is attached when it starts.
+    /// Uses the buffer that is attached when it starts.
     Buffered {
         comm: Comm,
         route: Route,
@@ -87,7 +87,7 @@ pub enum Start {
     Nothing(Status),
 }
 
-/// An operation that the user's program carries out, and its functions.
+/// A generalized request: the program performs the operation and provides functions.
 #[derive(Clone, Copy)]
 pub struct Generalized {
     pub query: Callback<GrequestQueryFn>,
@@ -95,12 +95,12 @@ pub struct Generalized {
     pub cancel: Callback<GrequestCancelFn>,
     pub extra_state: usize,
     pub complete: bool,
-    /// The user gave the handle up before the operation was complete.
+    /// The user freed the handle before the operation was complete.
     pub freed: bool,
 }
 
 impl Active {
-    /// Whether it is done, once `progress` has done what it could.
+    /// Whether it is done, after `progress` has done what it could.
     pub fn is_done(&mut self, engine: &mut Engine, flushed: impl FnOnce(&mut Engine, PoolId, u64) -> bool) -> bool {
         match self {
             Active::Send(op) | Active::Recv(op) => engine.is_done(*op),
@@ -122,7 +122,7 @@ impl Active {
         }
     }
 
-    /// How it ended; to be called once, when it is done.
+    /// Its outcome; call this once, when it is done.
     pub fn finish(self, engine: &mut Engine) -> Outcome {
         let ended = |outcome: Option<Outcome>| outcome.unwrap_or_else(Outcome::sent);
         match self {
@@ -144,7 +144,7 @@ impl Active {
         }
     }
 
-    /// How it ended, if it has, without ending it.
+    /// Its status, if it is done, without completing it.
     pub fn peek(&self, engine: &Engine) -> Status {
         match self {
             Active::Send(op) | Active::Recv(op) => engine.outcome(*op).map_or_else(Status::empty, |end| end.status),
@@ -158,7 +158,7 @@ impl Active {
         }
     }
 
-    /// Takes it back if it can be; `false` for what may not be cancelled at all.
+    /// Tries to cancel it; `false` for operations that cannot be cancelled at all.
     pub fn cancel(&self, engine: &mut Engine) -> bool {
         match self {
             Active::Send(op) => engine.cancel_send(*op),
@@ -173,7 +173,7 @@ impl Active {
         true
     }
 
-    /// The user gives the handle up; the operation goes on to its end.
+    /// Frees the handle; the operation continues to its end.
     pub fn detach(self, engine: &mut Engine) {
         match self {
             Active::Send(op) | Active::Recv(op) => engine.detach(op),
@@ -193,7 +193,7 @@ impl Active {
     }
 }
 
-/// What `Process::finish_plain` found.
+/// The result of `Process::finish_plain`.
 pub enum Plain {
     Done,
     Failed(Error, Comm),

@@ -1,21 +1,23 @@
-//! What a user can set by an environment variable, and a tool by a control variable (`tool/cvars.rs`).
+//! Settings: an environment variable for the user, and a control variable for tools
+//! (`tool/cvars.rs`).
 
 use oxmpi_base::trust;
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// Single copies between processes, where the kernel allows them. Looked at once, when the process takes its place in the job.
+/// Single copies between processes, where the kernel allows them. Read once, when the process joins
+/// the job.
 pub static SINGLE_COPY: Switch = Switch::new("OXMPI_SINGLE_COPY", true);
 
-/// Huge pages for buffers that come again. Looked at once, as above.
+/// Huge pages for buffers that are used repeatedly. Read once, when the process joins the job.
 pub static HUGE_PAGES: Switch = Switch::new("OXMPI_HUGE_PAGES", true);
 
-/// A setting that is on or off. The environment is asked when somebody first wants to know; the value is independent of
-/// everything else, hence the relaxed accesses.
+/// A setting that is on or off. The environment is read at the first query; the value is
+/// independent of everything else, hence the relaxed accesses.
 pub struct Switch {
     state: AtomicU8,
     variable: &'static str,
-    /// What it is where the variable is not set.
+    /// The value if the variable is not set.
     default: bool,
 }
 
@@ -41,7 +43,7 @@ impl Switch {
     #[cold]
     fn ask(&self) -> bool {
         let on = means_on(trust::variable(self.variable).as_deref(), self.default);
-        // Not over what was set meanwhile.
+        // Unless it was set in the meantime.
         match self.state.compare_exchange(UNKNOWN, on.into(), Relaxed, Relaxed) {
             Ok(_) => on,
             Err(state) => state == 1,

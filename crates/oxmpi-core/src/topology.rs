@@ -1,7 +1,7 @@
-//! Virtual topologies: who is whose neighbour in a communicator, as the program describes it.
+//! Virtual topologies: the neighbours in a communicator, as the program describes them.
 //!
-//! Data and arithmetic only. What has to be agreed on between processes is in [`distributed`]; nothing here sends a message
-//! by itself. Where ranks may be reordered, [`order`] says how.
+//! Data and arithmetic only. [`distributed`] has what processes must agree on; nothing here sends a
+//! message by itself. [`order`] reorders ranks where that is allowed.
 
 pub mod cart;
 pub mod dims;
@@ -13,17 +13,17 @@ use cart::Cart;
 use distributed::Adjacency;
 use graph::Graph;
 
-/// What a communicator knows of its neighbourhoods. Duplicates share it.
+/// The topology of a communicator. Duplicates share it.
 #[derive(Debug)]
 pub enum Topology {
     Cart(Cart),
     Graph(Graph),
-    /// Of a distributed graph a process knows its own edges.
+    /// A process knows only its own edges of a distributed graph.
     Distributed(Adjacency),
 }
 
 impl Topology {
-    /// How an error text calls it.
+    /// Its name in error texts.
     pub fn describe(&self) -> &'static str {
         match self {
             Topology::Cart(_) => "a Cartesian topology",

@@ -1,4 +1,4 @@
-//! Windows as objects that handles name. What they do is in `oxmpi-rma`.
+//! Windows as objects with handles. `oxmpi-rma` accesses them.
 
 use crate::group::Group;
 use crate::info::Info;
@@ -13,14 +13,14 @@ pub struct Win {
     pub window: Window,
     pub group: Arc<Group>,
     pub errhandler: Errhandler,
-    /// Bytes, as C gives them.
+    /// Bytes, as C passes them.
     pub name: Vec<u8>,
-    /// The hints that the program gave and that mean something here.
+    /// The hints of the program that have an effect here.
     pub hints: Info,
 }
 
 impl Win {
-    /// How an error text calls it.
+    /// Its name in error texts.
     pub fn describe(&self) -> String {
         match self.name.is_empty() {
             false => String::from_utf8_lossy(&self.name).into_owned(),
@@ -43,7 +43,7 @@ impl Win {
         Error::new(MPI_ERR_RMA_SYNC, text)
     }
 
-    /// The ranks in this window of a group's processes.
+    /// The ranks in this window of the processes of a group.
     pub fn ranks_of(&self, group: &Group) -> Result<Box<[u32]>> {
         let rank = |process: Peer| match self.group.rank_of(process) {
             Some(rank) => Ok(rank as u32),

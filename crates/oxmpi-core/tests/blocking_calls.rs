@@ -46,7 +46,7 @@ fn with_ranks(ranks: usize, body: impl Fn(usize, &Library, Joined) + Sync) {
                 drop(guard);
                 assert!(library.retire());
                 library.leave();
-                // Nobody unmaps what a peer may still read.
+                // No rank unmaps what a peer may still read.
                 barrier.wait();
             });
         }
@@ -155,7 +155,7 @@ fn ranks_in_different_calls_are_told() {
     });
 }
 
-/// Adds numbers, and calls the library meanwhile, as a function of the user's may.
+/// Adds numbers and calls the library, as a user function may.
 struct Add<'l>(&'l Library);
 
 impl Reduce for Add<'_> {
@@ -231,7 +231,8 @@ fn threads_of_a_rank_wait_at_the_same_time() {
     });
 }
 
-/// A thread that was promised to be alone waits, asleep or not, when another one joins: from then on both lock.
+/// A thread that was promised to be alone waits, asleep or not, when another one joins: from then
+/// on both take the lock.
 #[test]
 fn a_waiting_call_notices_that_it_is_no_longer_alone() {
     for delay in [0, 1, 30] {
@@ -245,7 +246,8 @@ fn a_waiting_call_notices_that_it_is_no_longer_alone() {
                     std::thread::sleep(Duration::from_millis(delay));
                     let second = library.join(|| unreachable!("there is a state")).unwrap();
                     assert!(library.is_threaded() && !second.is_first && !second.was_locked);
-                    // SAFETY: not true, and not believed, since another user has joined.
+                    // SAFETY: the promise is broken on purpose; it has no effect, since another
+                    // user has joined.
                     unsafe { library.assume_serialized(joined) };
                     assert!(library.is_threaded());
                     for round in 0..2_000u32 {
@@ -290,7 +292,7 @@ fn debug_builds_find_a_guard_inside_a_guard() {
             }));
             let text = *nested.expect_err("guards nest").downcast::<String>().unwrap();
             assert!(text.contains("a guard inside a guard"), "{text}");
-            // What is unlocked may enter.
+            // User functions may enter.
             library.enter().unwrap().call_user(|| drop(library.enter()));
         }
     });

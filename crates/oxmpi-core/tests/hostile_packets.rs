@@ -1,5 +1,5 @@
-//! A peer that sends what no peer that follows the protocol sends: every such packet ends the receives that wait with an
-//! error that names the peer, and nothing panics or is read out of bounds.
+//! A peer that violates the protocol: every such packet ends the waiting receives with an error
+//! that names the peer, and nothing panics or is read out of bounds.
 
 use oxmpi_base::address::JobId;
 use oxmpi_base::segment::Segment;
@@ -89,7 +89,8 @@ fn a_stream_is_no_longer_than_its_message() {
     assert!(outcome.error.is_some_and(|error| error.text().contains("process 0 of this node")));
 }
 
-/// An answer names an operation that was the sender's and is over: its place in the table may be another's by now.
+/// An answer names an operation of the sender that is over: another one may have its index in the
+/// table by now.
 #[test]
 fn an_answer_for_an_operation_that_is_over_is_not_believed() {
     let (mut hostile, mut engine) = pair();
@@ -107,7 +108,7 @@ fn an_answer_for_an_operation_that_is_over_is_not_believed() {
     hostile.tx.tell(me, &answer).unwrap();
     engine.progress();
     assert!(engine.take_outcome(first).expect("it is received").error.is_none());
-    // The next operation has the same place in the table.
+    // The next operation has the same index in the table.
     let second = engine.send(Mode::Synchronous, &route, buf()).unwrap();
     assert_ne!(first, second);
     hostile.tx.tell(me, &answer).unwrap();

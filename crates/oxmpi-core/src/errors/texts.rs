@@ -1,4 +1,4 @@
-//! What each of the standard's error classes means, in a sentence, for codes that have no text of their own.
+//! One sentence for each of the standard's error classes, for codes without a text of their own.
 
 use oxmpi_abi::constants::*;
 

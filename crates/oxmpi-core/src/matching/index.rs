@@ -1,8 +1,9 @@
-//! A hash from pattern to a first-in-first-out list of slots.
+//! A hash table from pattern to a first-in-first-out list of slots.
 //!
-//! The slots belong to the caller's table; the index holds only links, in an array beside it. A list has no node of
-//! its own: its first member stands for it in the hash, so an empty list costs nothing and a list of one, the common
-//! case, is a single write. The links of a list run both ways, so any member leaves in constant time.
+//! The slots belong to the caller's table; the index holds only links, in an array beside it. A
+//! list has no node of its own: its first member represents it in the hash table, so an empty list
+//! costs nothing and a list of one, the common case, is a single write. Lists are doubly linked, so
+//! any member can be removed in constant time.
 
 use super::Pattern;
 
@@ -12,7 +13,7 @@ pub const NIL: u32 = u32::MAX;
 const FIRST_BUCKETS: usize = 16;
 
 pub struct Index {
-    /// The first list of each bucket; a power of two of them, or none yet.
+    /// The first list of each bucket; the number of buckets is a power of two, or zero.
     buckets: Vec<u32>,
     /// 32 minus the logarithm of the number of buckets.
     shift: u32,
@@ -20,8 +21,8 @@ pub struct Index {
     links: Vec<Link>,
 }
 
-/// Half a cache line. Written and read word by word: a record that is assembled from small stores and copied with
-/// wide loads makes the processor wait for the stores.
+/// Half a cache line. Written and read word by word: a record that is assembled from small stores
+/// and copied with wide loads makes the processor wait for the stores.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 struct Link {
@@ -50,8 +51,9 @@ struct Key {
 }
 
 impl Key {
-    /// Two multiplications, the top bits of the second: neighbouring ranks, tags and contexts, and strides of them,
-    /// spread evenly. A peer that picks its tags to collide harms its own receiver's speed only.
+    /// Two multiplications, the top bits of the second: neighbouring ranks, tags and contexts, and
+    /// strides of them, spread evenly. A peer that picks its tags to collide slows down only its
+    /// own receiver.
     #[inline]
     fn new(pattern: &Pattern) -> Key {
         let context_and_source = u64::from(pattern.context) << 32 | u64::from(pattern.source as u32);
@@ -118,7 +120,7 @@ impl Index {
         NIL
     }
 
-    /// Puts `slot`, which is in no list of this index, at the end of the list of `pattern`.
+    /// Appends `slot`, which is in no list of this index, to the list of `pattern`.
     #[inline]
     pub fn append(&mut self, slot: u32, pattern: &Pattern) {
         if slot as usize >= self.links.len() || self.lists >= self.buckets.len() {
@@ -138,14 +140,14 @@ impl Index {
         }
     }
 
-    /// Takes `slot`, which is in a list of this index, out of it.
+    /// Removes `slot` from its list.
     #[inline]
     pub fn unlink(&mut self, slot: u32) {
         let link = &self.links[slot as usize];
         if link.prev != NIL {
             return self.unlink_later(slot);
         }
-        // The first member: the second one stands for the list from now on, or the list goes.
+        // The first member: the second one now represents the list, or the list is removed.
         let (next, last, chain) = (link.next, link.last, link.chain);
         let bucket = (link.hash >> self.shift) as usize;
         let heir = if let Some(second) = self.links.get_mut(next as usize) {
@@ -169,7 +171,7 @@ impl Index {
         self.links[before as usize].chain = heir;
     }
 
-    /// Takes out a member that is not the first.
+    /// Removes a member that is not the first.
     fn unlink_later(&mut self, slot: u32) {
         let link = &self.links[slot as usize];
         let (key, prev, next) = (link.key(), link.prev, link.next);
@@ -182,7 +184,7 @@ impl Index {
         }
     }
 
-    /// Makes room for `slot` and for one more list; a bucket holds one list on average or less.
+    /// Makes room for `slot` and for one more list; buckets hold at most one list on average.
     #[cold]
     fn grow(&mut self, slot: u32) {
         if slot as usize >= self.links.len() {
@@ -205,7 +207,7 @@ impl Index {
         }
     }
 
-    /// The length of the longest chain of lists: what a search costs at worst.
+    /// The length of the longest chain of lists: the worst cost of a search.
     #[cfg(test)]
     pub fn longest_chain(&self) -> usize {
         let chain =

@@ -1,14 +1,15 @@
 //! Matching: which message goes to which receive. It exists once, above all transports.
 //!
-//! Two queues hold what is waiting for the other side: [`PostedQueue`] receives, [`UnexpectedQueue`] messages. Both
-//! keep MPI's order: a message goes to the earliest posted receive that accepts it, and a receive takes the earliest
-//! arrived message that it accepts. Every operation is constant time, with wildcards too, whatever is outstanding,
-//! and allocates nothing once the queues have reached their working size.
+//! Two queues hold what waits for the other side: [`PostedQueue`] receives, [`UnexpectedQueue`]
+//! messages. Both keep MPI's order: a message goes to the earliest posted receive that accepts it,
+//! and a receive takes the earliest arrived message that it accepts. Every operation takes constant
+//! time, with wildcards too, whatever is outstanding, and allocates nothing once the queues have
+//! reached their working size.
 //!
-//! Nothing here knows what a receive or a message is; that is the caller's `T`. Nothing here may be called with the
-//! same message twice: what is taken is gone.
+//! Nothing here knows what a receive or a message is; that is the caller's `T`. A message or
+//! receive that was taken must not be used again.
 //!
-//! Read `index.rs` first: a hash of first-in-first-out lists, which both queues are built from.
+//! Read `index.rs` first: a hash table of first-in-first-out lists, on which both queues are built.
 
 mod index;
 mod posted;
@@ -19,8 +20,8 @@ pub use unexpected::{MessageId, UnexpectedQueue};
 
 pub use oxmpi_abi::constants::{MPI_ANY_SOURCE as ANY_SOURCE, MPI_ANY_TAG as ANY_TAG};
 
-/// What a message says of itself. `source` is a rank, 0 or more. A tag of 0 or more is the user's; negative ones
-/// are the library's own (never [`ANY_TAG`]).
+/// The envelope of a message. `source` is a rank, 0 or more. The user's tags are 0 or more;
+/// negative ones are the library's own (never [`ANY_TAG`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Envelope {
     pub context: u32,
@@ -28,8 +29,8 @@ pub struct Envelope {
     pub tag: i32,
 }
 
-/// What a receive or a probe accepts: `source` may be [`ANY_SOURCE`], `tag` may be [`ANY_TAG`], which stands for the
-/// user's tags only.
+/// What a receive or a probe accepts: `source` may be [`ANY_SOURCE`], `tag` may be [`ANY_TAG`],
+/// which matches only the user's tags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pattern {
     pub context: u32,

@@ -4,20 +4,21 @@ use super::index::{Index, NIL};
 use super::{ANY_SOURCE, ANY_TAG, Envelope, Pattern};
 use oxmpi_base::slots::{Kind, SlotTable};
 
-/// Names a posted receive until it is matched or cancelled; afterwards it names nothing, ever.
+/// Names a posted receive until it is matched or cancelled; it is never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PostedId(u64);
 
 /// Receives in the order they were posted.
 ///
-/// Wildcards are part of the key: a receive is listed under its own pattern, and a message looks under the four
-/// patterns that would accept it. The lowest sequence number among the first of each list wins.
+/// Wildcards are part of the key: a receive is listed under its own pattern, and a message is
+/// looked up under the four patterns that would accept it. The lowest sequence number among the
+/// heads of those lists wins.
 pub struct PostedQueue<T> {
     table: SlotTable<T>,
     index: Index,
     /// When the receive in each slot was posted.
     sequence: Vec<u64>,
-    /// How many receives of each class wait, so that a class nobody uses costs one comparison.
+    /// The number of waiting receives of each class, so that an unused class costs one comparison.
     waiting: [u32; 4],
     next_sequence: u64,
 }
@@ -48,7 +49,7 @@ impl<T> PostedQueue<T> {
         self.table.len()
     }
 
-    /// Adds a receive behind all others.
+    /// Appends a receive.
     #[inline]
     pub fn post(&mut self, pattern: Pattern, value: T) -> PostedId {
         let id = self.table.insert(value);
@@ -63,7 +64,7 @@ impl<T> PostedQueue<T> {
         PostedId(id as u64)
     }
 
-    /// Takes out the earliest posted receive that accepts `envelope`.
+    /// Removes the earliest posted receive that accepts `envelope`.
     #[inline]
     pub fn take_match(&mut self, envelope: &Envelope) -> Option<T> {
         let slot = self.find(envelope);
@@ -77,7 +78,7 @@ impl<T> PostedQueue<T> {
         Some((PostedId(id as u64), value))
     }
 
-    /// Takes a receive out before it is matched.
+    /// Removes a receive that was not matched.
     pub fn cancel(&mut self, id: PostedId) -> Option<T> {
         self.get(id)?;
         Some(self.take_slot(SlotTable::<T>::slot_of(id.0 as usize))?.1)
@@ -103,7 +104,7 @@ impl<T> PostedQueue<T> {
         })
     }
 
-    /// Takes out all receives of a context, in the order they were posted. Looks at every receive.
+    /// Removes all receives of a context, in the order they were posted. Visits every receive.
     pub fn drain_context(&mut self, context: u32) -> Vec<(Pattern, T)> {
         let ids: Vec<PostedId> =
             self.iter().filter(|(_, pattern, _)| pattern.context == context).map(|(id, ..)| id).collect();
@@ -113,7 +114,7 @@ impl<T> PostedQueue<T> {
     #[inline]
     fn find(&self, envelope: &Envelope) -> u32 {
         let Envelope { context, source, tag } = *envelope;
-        // A wildcard's own value in an envelope would look like a wildcard receive.
+        // A wildcard's value in an envelope would look like a wildcard receive.
         if source == ANY_SOURCE || tag == ANY_TAG {
             return NIL;
         }

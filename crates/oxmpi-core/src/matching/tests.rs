@@ -1,4 +1,5 @@
-//! Both queues against naive models that scan a list from the front, and what an operation costs.
+//! Tests both queues against naive models that scan a list from the front, and measures the cost of
+//! an operation.
 
 use super::*;
 use std::hint::black_box;
@@ -140,7 +141,7 @@ fn any_tag_leaves_internal_tags_alone() {
     assert_eq!(posted.take_match(&internal), None);
     posted.post(Pattern { source: ANY_SOURCE, ..internal.into() }, "internal");
     assert_eq!(posted.take_match(&internal), Some("internal"));
-    // Not an envelope anybody may send, but it must not pass for a wildcard.
+    // Not a valid envelope, but it must not match as a wildcard.
     assert_eq!(posted.take_match(&Envelope { tag: ANY_TAG, ..internal }), None);
     assert_eq!(posted.take_match(&Envelope { source: ANY_SOURCE, tag: 0, ..internal }), None);
     assert_eq!(posted.take_match(&Envelope { tag: 0, ..internal }), Some("any"));
@@ -171,7 +172,7 @@ fn lists_disappear_when_they_are_empty() {
     }
 }
 
-/// Ranks, tags and contexts in the regular patterns that programs use must not pile up in a few buckets.
+/// Ranks, tags and contexts in the regular patterns of programs must not collide in a few buckets.
 #[test]
 fn hash_spreads_regular_patterns() {
     type Shape = fn(u32) -> (u32, i32, i32);

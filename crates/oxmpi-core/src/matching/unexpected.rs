@@ -4,28 +4,29 @@ use super::index::{Index, NIL};
 use super::{ANY_SOURCE, ANY_TAG, Envelope, Pattern};
 use oxmpi_base::slots::{Kind, SlotTable};
 
-/// Names a waiting message until it is taken; afterwards it names nothing, ever.
+/// Names a waiting message until it is taken; it is never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MessageId(u64);
 
-/// With so few messages a wildcard search looks at each of them instead of building an index.
+/// With so few messages a wildcard search visits each of them instead of building an index.
 const FEW: usize = 8;
 
 /// Messages in the order they arrived.
 ///
-/// Every message is listed under its exact envelope. A wildcard search needs other lists: by source, by tag, by
-/// context alone. Each of these three is built when the first search wants it and kept up until the queue is empty
-/// again, so that programs without wildcards never pay for them.
+/// Every message is listed under its exact envelope. A wildcard search needs other lists: by
+/// source, by tag, by context alone. Each of these three is built at the first search that needs it
+/// and maintained until the queue is empty again, so that programs without wildcards never pay for
+/// them.
 pub struct UnexpectedQueue<T> {
     table: SlotTable<T>,
     /// The slots that arrived first and last: the ends of the list of all messages.
     oldest: u32,
     newest: u32,
     order: Vec<Neighbours>,
-    /// Lists every message; its patterns are the envelopes.
+    /// Contains every message; its patterns are the envelopes.
     exact: Index,
     wild: [Wild; 3],
-    /// How many of the three are kept up now.
+    /// How many of the three are maintained now.
     kept: u32,
 }
 
@@ -38,7 +39,7 @@ struct Neighbours {
 
 struct Wild {
     index: Index,
-    /// Whether the index holds the messages that wait now.
+    /// Whether the index contains the messages that wait now.
     kept: bool,
     class: Class,
 }
@@ -99,7 +100,7 @@ impl<T> UnexpectedQueue<T> {
         self.table.len()
     }
 
-    /// Adds a message behind all others.
+    /// Appends a message.
     #[inline]
     pub fn push(&mut self, envelope: Envelope, value: T) -> MessageId {
         let id = self.table.insert(value);
@@ -129,14 +130,14 @@ impl<T> UnexpectedQueue<T> {
         Some((MessageId(id as u64), self.envelope(slot), value))
     }
 
-    /// Takes out the earliest arrived message that `pattern` accepts.
+    /// Removes the earliest arrived message that `pattern` accepts.
     #[inline]
     pub fn take(&mut self, pattern: &Pattern) -> Option<(Envelope, T)> {
         let slot = self.search(pattern);
         if slot == NIL { None } else { self.take_slot(slot) }
     }
 
-    /// Takes out one message.
+    /// Removes one message.
     #[inline]
     pub fn remove(&mut self, id: MessageId) -> Option<(Envelope, T)> {
         self.table.get(id.0 as usize)?;
@@ -165,7 +166,7 @@ impl<T> UnexpectedQueue<T> {
         })
     }
 
-    /// Takes out all messages of a context, in the order they arrived. Looks at every message.
+    /// Removes all messages of a context, in the order they arrived. Visits every message.
     pub fn drain_context(&mut self, context: u32) -> Vec<(Envelope, T)> {
         let ids: Vec<MessageId> =
             self.iter().filter(|(_, envelope, _)| envelope.context == context).map(|(id, ..)| id).collect();

@@ -1,4 +1,4 @@
-//! Making partitioned sends and receives, and moving those that do not know yet what will come.
+//! Makes partitioned sends and receives, and advances receives that wait for their announcement.
 
 use super::{Heard, Incoming, Note, Outgoing, SOURCE, lock};
 use crate::engine::Route;
@@ -10,7 +10,7 @@ use oxmpi_datatype::{OwnedBytes, Source, Target};
 use std::sync::Mutex;
 
 impl Process {
-    /// Makes a partitioned send and tells the receiver of it.
+    /// Makes a partitioned send and announces it to the receiver.
     pub fn make_outgoing(
         &mut self,
         comm: Comm,
@@ -34,7 +34,7 @@ impl Process {
     }
 
     #[expect(unsafe_code, reason = "lends memory of the library's own to an operation")]
-    /// Makes a partitioned receive, which hears of the send that it matches sooner or later.
+    /// Makes a partitioned receive, which waits for the announcement of the matching send.
     pub fn make_incoming(
         &mut self,
         comm: Comm,
@@ -45,13 +45,13 @@ impl Process {
         let from = (pattern.source, pattern.tag);
         let pattern = Pattern { context: self.comm(comm)?.inner_context(), source: pattern.source | SOURCE, ..pattern };
         let words = OwnedBytes::zeroed(size_of::<Note>());
-        // SAFETY: the words are kept beside the operation's number, and looked at after its end. Where the request is
-        // given up, `forget` cancels the receive first.
+        // SAFETY: the words are kept beside the operation's number, and read after its end. If the
+        // request is freed, `forget` cancels the receive first.
         let op = self.engine.recv(pattern, unsafe { words.lend_to_write() });
         Ok(Incoming { buf, partitions, pattern, from, heard: Mutex::new(Heard::NotYet(op, words)) })
     }
 
-    /// Receives that wait to hear what will come.
+    /// Advances receives that wait for their announcement.
     #[inline(never)]
     pub(crate) fn progress_partitioned(&mut self) -> bool {
         let before = self.receiving.len();

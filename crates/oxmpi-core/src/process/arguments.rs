@@ -12,8 +12,9 @@ use oxmpi_base::huge;
 use oxmpi_datatype::Region;
 
 impl Process {
-    /// A buffer argument: pointer, count and type as the user gave them, checked as far as can be. That the memory is
-    /// there is the program's promise, which the C boundary takes up when it makes a source or a target of the region.
+    /// A buffer argument: pointer, count and type as the user passed them, checked as far as
+    /// possible. The program promises that the memory is valid; the C boundary relies on that when
+    /// it makes a source or a target from the region.
     #[inline]
     pub fn buffer(&self, address: *const u8, count: i64, datatype: handle::Datatype) -> Result<Region> {
         check_count(count)?;
@@ -45,8 +46,8 @@ impl Process {
         if address as usize == MPI_IN_PLACE {
             return Err(bad_address(address as usize));
         }
-        // A null address is MPI_BOTTOM, right for a type of absolute addresses; for one whose data starts at or near
-        // zero it can only be a mistake.
+        // A null address is MPI_BOTTOM, valid for a type of absolute addresses; for a type whose
+        // data starts at or near zero it can only be a mistake.
         let first = address as i128 + found.true_lb();
         if found.size() > 0 && count > 0 && first >= 0 && first < FIRST_ADDRESS as i128 {
             return Err(bad_address(address as usize));

@@ -1,5 +1,5 @@
-//! When boards are made, joined and given up. Rank 0's process owns the memory of a board; it is given back when all
-//! ranks have left, which the owner checks whenever it makes or leaves a board.
+//! Making, joining and releasing boards. The process of rank 0 owns the memory of a board; it is
+//! freed when all ranks have left, which the owner checks whenever it makes or leaves a board.
 
 use super::Process;
 use crate::board::Board;
@@ -9,16 +9,17 @@ use oxmpi_base::arena::Area;
 use oxmpi_base::ids::Rank;
 use oxmpi_transport::node::Node;
 
-/// Boards that a process takes part in: each is a mapping, of which the kernel allows a limited number.
+/// The most boards per process: each is a mapping, and the kernel limits their number.
 const MOST_BOARDS: usize = 1024;
 
-/// Bytes of staging buffer a rank: the first communicators may use more memory than those that come in hundreds.
+/// Bytes of staging buffer per rank: the first communicators may use more memory than hundreds of
+/// later ones.
 const STAGING: usize = 2 << 20;
 const SMALL_STAGING: usize = 64 << 10;
 const FIRST_BOARDS: usize = 8;
 
 impl Process {
-    /// Why the ranks of a communicator cannot have a board, if they cannot: all come to the same answer.
+    /// Why the ranks of a communicator cannot have a board, if so; all get the same answer.
     pub fn refuses_board(&self, comm: handle::Comm) -> Result<Option<&'static str>> {
         let comm = self.comm(comm)?;
         Ok(if !comm.may_have_board() {
@@ -30,8 +31,8 @@ impl Process {
         })
     }
 
-    /// Memory for a new board of so many ranks, and its room for each; `None` if this process has enough boards, or no
-    /// memory.
+    /// Memory for a new board of so many ranks, and the bytes of each staging buffer; `None` if
+    /// this process has too many boards, or no memory.
     pub fn allocate_board(&mut self, ranks: usize) -> Option<(Area, usize)> {
         self.reap_boards();
         if self.boards >= MOST_BOARDS {
@@ -42,20 +43,20 @@ impl Process {
         Some((area, staging))
     }
 
-    /// Whether a board's ranks, or those of its owner's job, are more than the CPUs.
+    /// Whether the ranks of a board, or those of its owner's job, outnumber the CPUs.
     pub fn is_oversubscribed(&self, ranks: usize) -> bool {
         let node = self.engine.node();
         !node.job().has_cpu_for_everybody()
             || ranks > node.job().cpus.load(std::sync::atomic::Ordering::Relaxed) as usize
     }
 
-    /// How many boards this process takes part in.
+    /// The number of boards that this process has joined.
     pub fn boards(&self) -> usize {
         self.boards
     }
 
-    /// Takes this process's place at a board; `None` if it has enough of them, or cannot.
-    /// `oversubscribed`: what the owner says of it.
+    /// Joins a board; `None` if this process has too many, or cannot. `oversubscribed` comes from
+    /// the owner.
     pub fn join_board(
         &mut self,
         comm: handle::Comm,
@@ -78,7 +79,7 @@ impl Process {
         Ok(node.map(Box::new))
     }
 
-    /// Gives up a board that came to nothing, since some rank could not join. Nobody has used it.
+    /// Releases a board that some rank could not join. It was never used.
     pub fn give_up_board(&mut self, joined: bool, allocated: Option<Area>) {
         self.boards -= usize::from(joined);
         if let Some(area) = allocated {
@@ -86,8 +87,8 @@ impl Process {
         }
     }
 
-    /// What ranks called differently that share a board and make no more calls on this communicator; see
-    /// [`Node::compare_before_leaving`].
+    /// The mismatch between ranks that share a board and make no more calls on this communicator;
+    /// see [`Node::compare_before_leaving`].
     pub fn compare_before_leaving(&mut self, comm: handle::Comm) -> Option<Error> {
         let comm = self.comm_mut(comm).ok()?;
         match &mut comm.board {
@@ -96,7 +97,8 @@ impl Process {
         }
     }
 
-    /// The world ends for this process, and with it its board: who still waits there for this rank is told.
+    /// Leaves the board of the world at `MPI_Finalize`; ranks that still wait for this rank there
+    /// are told.
     pub fn end_world(&mut self) {
         self.has_world = false;
         self.engine.node().end_world();

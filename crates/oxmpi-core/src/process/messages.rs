@@ -25,7 +25,7 @@ impl Process {
         }
     }
 
-    /// The place where a buffer for buffered sends is or would be attached.
+    /// Where a buffer for buffered sends is or would be attached.
     pub fn pool_slot(&mut self, id: PoolId) -> Result<(&mut Option<BufferPool>, &mut Engine)> {
         // Checked first, so that the borrows below are of different fields.
         match id {
@@ -88,7 +88,7 @@ impl Process {
         })
     }
 
-    /// Makes a request for a send that was started; a finished one costs no slot of its own.
+    /// Makes a request for a send that was started; a complete one needs no slot of its own.
     #[inline]
     pub fn send_request(&mut self, comm: handle::Comm, op: Option<OpId>) -> handle::Request {
         match op {
@@ -97,7 +97,8 @@ impl Process {
         }
     }
 
-    /// Ends a plain send or receive that is done, the common case of every wait: its status goes where it is wanted.
+    /// Completes a plain send or receive that is done, the common case of every wait: stores its
+    /// status where it is wanted.
     #[inline]
     pub fn finish_plain(&mut self, handle: handle::Request, status: Option<&mut Status>) -> Plain {
         if handle == self.sent {
@@ -123,7 +124,8 @@ impl Process {
         handle::Request(self.requests.insert(Request { comm, body: Body::Once(active) }))
     }
 
-    /// Of sends and receives that are done, the one that was done first has the lowest; other requests have 0.
+    /// The position of a completed send or receive in the order of completion; 0 for other
+    /// requests.
     pub fn place_of(&self, handle: handle::Request) -> u64 {
         match self.requests.get(handle.0).map(|request| &request.body) {
             Some(Body::Once(active) | Body::Persistent(_, Some(active))) => match active {

@@ -1,4 +1,4 @@
-//! From handles to objects, and how objects get and lose their handles.
+//! The objects behind handles, and how objects get and lose their handles.
 
 use super::Process;
 use crate::checks::{bad_handle, check_count, check_usable};
@@ -72,7 +72,7 @@ impl Process {
         bad_handle(&self.requests, MPI_ERR_REQUEST, handle.0, "request", MPI_REQUEST_NULL.0, "MPI_REQUEST_NULL")
     }
 
-    /// A type, predefined or made by the user.
+    /// A type, predefined or derived.
     pub fn datatype(&self, handle: handle::Datatype) -> Result<&Arc<Datatype>> {
         if let Some(found) = self.types.get(handle.0) {
             return Ok(found);
@@ -104,7 +104,7 @@ impl Process {
         self.windows.get_mut(handle.0).map(|found| &mut **found).ok_or_else(|| unreachable!("just found"))
     }
 
-    /// A window, and what wakes its ranks.
+    /// A window, and the node memory that wakes its ranks.
     pub fn win_and_node(&mut self, handle: handle::Win) -> Result<(&mut Window, &NodeMemory)> {
         self.win(handle)?;
         match self.windows.get_mut(handle.0) {
@@ -118,7 +118,7 @@ impl Process {
         bad_handle(&self.windows, MPI_ERR_WIN, handle.0, "window", MPI_WIN_NULL.0, "MPI_WIN_NULL")
     }
 
-    /// Does what other ranks ask for on this one's memory; true when something was done.
+    /// Serves requests of other ranks for this one's memory; true when there was one.
     pub(crate) fn serve_windows(&mut self) -> bool {
         let serve = |served, handle: &handle::Win| match self.windows.get(handle.0) {
             Some(found) => found.window.serve(Some(self.engine.node())) | served,
@@ -127,7 +127,7 @@ impl Process {
         self.serving_windows.iter().fold(false, serve)
     }
 
-    /// Takes a window in.
+    /// Adds a window.
     pub fn add_window(&mut self, win: Win) -> Result<handle::Win> {
         let may_serve = win.window.may_serve();
         let Ok(number) = self.windows.try_insert(Box::new(win)) else {
@@ -144,7 +144,8 @@ impl Process {
         self.windows.remove(handle.0)
     }
 
-    /// The piece of a window that an operation is for, once the rank may be accessed; `None` for `MPI_PROC_NULL`.
+    /// The target region of an operation, once the rank may be accessed; `None` for
+    /// `MPI_PROC_NULL`.
     pub fn target_region(
         &mut self,
         win: handle::Win,
@@ -188,7 +189,7 @@ impl Process {
         bad_handle(&self.files, MPI_ERR_FILE, handle.0, "file", MPI_FILE_NULL.0, "MPI_FILE_NULL")
     }
 
-    /// Takes a file in.
+    /// Adds a file.
     pub fn add_file(&mut self, file: File) -> Result<handle::File> {
         self.contexts.release(file.comm.context);
         match self.files.try_insert(Box::new(file)) {
@@ -211,7 +212,7 @@ impl Process {
         }
     }
 
-    /// What a reduction with this operation and this type does.
+    /// The reduction for an operation and a type.
     pub fn reducer(&self, op: handle::Op, datatype: handle::Datatype) -> Result<Reducer> {
         let operation = self.operation(op)?;
         let found = self.datatype(datatype)?;

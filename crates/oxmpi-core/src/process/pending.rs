@@ -1,4 +1,5 @@
-//! How communicators get their place in the table, at once or when their members have agreed, and how they leave it.
+//! Adding communicators to the table, at once or after their members have agreed, and removing
+//! them.
 
 use super::Process;
 use crate::agreement::{Agreement, Participants};
@@ -14,7 +15,7 @@ use oxmpi_base::ids::Rank;
 use std::sync::Arc;
 
 impl Process {
-    /// Gives a communicator its place and its handle.
+    /// Adds a communicator and gives it its handle.
     pub fn add_comm(&mut self, mut comm: Comm) -> Result<handle::Comm> {
         self.contexts.release(comm.context);
         comm.is_first = self.comes_first(&comm.group, comm.local.as_ref());
@@ -28,14 +29,15 @@ impl Process {
         Ok(handle)
     }
 
-    /// Whether the local group of an intercommunicator comes before the other one, in an order that all processes agree on.
+    /// Whether the local group of an intercommunicator comes first, in an order that all processes
+    /// agree on.
     fn comes_first(&self, group: &Ranks, local: Option<&Ranks>) -> bool {
         let id = |group: &Ranks| (!group.is_empty()).then(|| self.engine.node().id_of(group.peer(Rank::new(0))));
         local.is_none_or(|local| id(local) < id(group))
     }
 
-    /// As [`Process::add_comm`], for a communicator whose context the set of participants has yet to agree on. Until then it has no
-    /// members, so that nothing can be sent on it.
+    /// As [`Process::add_comm`], for a communicator whose participants have yet to agree on a
+    /// context. Until then it has no members, so that nothing can be sent on it.
     pub fn add_comm_later(&mut self, mut comm: Comm, participants: Participants) -> Result<(handle::Comm, Promise)> {
         let group = std::mem::replace(&mut comm.group, Ranks::one_node(0));
         let local = comm.local.take();
@@ -48,7 +50,7 @@ impl Process {
         Ok((comm, promise))
     }
 
-    /// Takes a communicator out of the table. What was started on it goes on.
+    /// Removes a communicator from the table. Operations on it continue.
     pub fn remove_comm(&mut self, handle: handle::Comm) -> Result<Comm> {
         if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
             bail!(MPI_ERR_COMM, "{} cannot be freed", self.comm(handle)?.describe());
@@ -84,7 +86,7 @@ impl Process {
                 (Ok(_), None) => None,
                 (Err(error), _) => Some(error),
             };
-            // Nobody else sets it.
+            // Only this function sets it.
             let _ = pending.promise.set(error);
             false
         });

@@ -1,9 +1,10 @@
-//! One step of everything that moves by itself.
+//! One step of everything that progresses by itself.
 
 use super::Process;
 
 impl Process {
-    /// Moves everything that can move: messages, and what waits for them. `true` when something may have completed.
+    /// Moves messages, and everything that waits for them. `true` when something may have
+    /// completed.
     #[inline]
     pub fn progress(&mut self) -> bool {
         let mut moved = self.engine.progress();

@@ -1,4 +1,4 @@
-//! Cartesian grids. Ranks count in row-major order: the last coordinate moves fastest.
+//! Cartesian grids. Ranks are in row-major order: the last coordinate varies fastest.
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
@@ -10,7 +10,7 @@ pub struct Cart {
     size: i32,
 }
 
-/// Where a shift comes from and goes to; `MPI_PROC_NULL` beyond an edge.
+/// The source and the destination of a shift; `MPI_PROC_NULL` beyond an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shift {
     pub source: i32,
@@ -18,8 +18,9 @@ pub struct Shift {
 }
 
 impl Cart {
-    /// A grid for at most so many processes. Without dimensions it has one place; with a dimension of length 0 it has none,
-    /// so that no process becomes a member (programs that compute `dims` from too few processes rely on it).
+    /// A grid for at most so many processes. Without dimensions it has one node; with a dimension
+    /// of length 0 it has none, so that no process becomes a member (programs that compute `dims`
+    /// from too few processes rely on it).
     pub fn new(dims: Vec<i32>, periods: Vec<bool>, processes: i32) -> Result<Cart> {
         let mut size = 1i64;
         for (dimension, &length) in dims.iter().enumerate() {
@@ -43,12 +44,12 @@ impl Cart {
         &self.periods
     }
 
-    /// How many processes the grid has.
+    /// The number of processes of the grid.
     pub fn size(&self) -> i32 {
         self.size
     }
 
-    /// The coordinates of a rank, which must be one of the grid's.
+    /// The coordinates of a rank of the grid.
     pub fn coords(&self, rank: i32) -> Result<Vec<i32>> {
         if rank < 0 || rank >= self.size {
             bail!(MPI_ERR_RANK, "the rank is {rank}; the grid has {} processes", self.size);
@@ -61,7 +62,7 @@ impl Cart {
         Ok(coords)
     }
 
-    /// The rank at some coordinates; in periodic dimensions these may lie outside.
+    /// The rank at some coordinates; in periodic dimensions they may lie outside.
     pub fn rank(&self, coords: &[i32]) -> Result<i32> {
         let mut rank = 0;
         for (dimension, (&coord, &length)) in coords.iter().zip(&self.dims).enumerate() {
@@ -76,8 +77,8 @@ impl Cart {
         Ok(rank)
     }
 
-    /// The ranks that are so many steps away from `rank` in one dimension, backwards and forwards. A step of zero leads
-    /// from a process to itself.
+    /// The ranks that are so many steps away from `rank` in one dimension, backwards and forwards.
+    /// A shift of zero steps leads from a process to itself.
     pub fn shift(&self, rank: i32, direction: i32, steps: i32) -> Result<Shift> {
         let dimension = match usize::try_from(direction) {
             Ok(dimension) if dimension < self.dims.len() => dimension,
@@ -97,8 +98,8 @@ impl Cart {
         Ok(Shift { source: at(own - steps), dest: at(own + steps) })
     }
 
-    /// The part of the grid that `rank` is in when only the dimensions in `keep` remain, and the ranks of that part here, in
-    /// their order there.
+    /// The subgrid of `rank` that keeps the dimensions in `keep`, and the ranks here of its
+    /// members, in their order there.
     pub fn part(&self, rank: i32, keep: &[bool]) -> Result<(Cart, Vec<i32>)> {
         let mut coords = self.coords(rank)?;
         let kept: Vec<usize> = (0..self.dims.len()).filter(|&dimension| keep[dimension]).collect();
@@ -164,7 +165,7 @@ mod tests {
                     let at = |steps: i64| {
                         let mut coords = own.clone();
                         let coord = i64::from(coords[direction]) + steps;
-                        // Wrapped by hand: the sum may not fit.
+                        // Wrapped by hand: the sum may overflow.
                         let length = i64::from(cart.dims()[direction]);
                         let inside = if cart.periods()[direction] { coord.rem_euclid(length) } else { coord };
                         coords[direction] = i32::try_from(inside).unwrap_or(i32::MAX);

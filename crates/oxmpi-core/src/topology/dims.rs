@@ -1,7 +1,9 @@
-//! Balanced grids: a number as a product of so many factors, as close to each other as they can be.
+//! Balanced grids: a number as a product of so many factors that are as close to each other as
+//! possible.
 //!
-//! "Close" means: the difference of the largest and the smallest is as small as possible; among those the smallest is as
-//! large as possible, then the second smallest, and so on. That is one answer for every question.
+//! "Close" means: the difference of the largest and the smallest is minimal; among those the
+//! smallest is as large as possible, then the second smallest, and so on. So every question has one
+//! answer.
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
@@ -37,7 +39,7 @@ pub fn fill(nodes: i32, dims: &mut [i32]) -> Result<()> {
 /// At most `count` factors of a number, in nonincreasing order; those that are left out are ones.
 fn balanced(number: u32, count: usize) -> Vec<u32> {
     let primes = prime_factors(number);
-    // More factors than primes are ones in any case.
+    // More factors than primes are ones anyway.
     let count = count.min(primes.len());
     let mut search = Search { divisors: divisors(&primes), chosen: Vec::new(), best: Vec::new(), spread: u64::MAX };
     if count > 0 {
@@ -47,14 +49,14 @@ fn balanced(number: u32, count: usize) -> Vec<u32> {
     search.best
 }
 
-/// Looks at factors from the smallest to the largest, large ones first at every place: of answers that are equally good
-/// the one that is to be found comes first.
+/// Tries factors from the smallest to the largest, and large values first: of equally good answers,
+/// the right one is found first.
 struct Search {
     divisors: Vec<u32>,
     /// Factors so far, ascending.
     chosen: Vec<u32>,
     best: Vec<u32>,
-    /// Of the best so far.
+    /// The difference of the best answer so far.
     spread: u64,
 }
 
@@ -82,7 +84,8 @@ impl Search {
                 continue;
             }
             let (first, rest) = (self.chosen.first().copied().unwrap_or(divisor), number / divisor);
-            // All others are at most this large, or it is no better; and smaller divisors leave more to them.
+            // All other factors are at most this large, or the answer is no better; smaller
+            // divisors leave more to them.
             let limit = u64::from(first).saturating_add(self.spread - 1);
             if power(limit, count - 1) < rest.into() {
                 break;
@@ -195,7 +198,8 @@ mod tests {
     #[test]
     fn numbers_with_many_divisors_take_no_time() {
         let begin = std::time::Instant::now();
-        // The last of them: the most divisors that an int can have, powers, and primes that get in the way.
+        // The hardest cases: the number with the most divisors that fits into an int, powers, and
+        // large primes.
         for nodes in [2_095_133_040, 1 << 30, 1_162_261_467, 1_021 << 20, 46_337 * 46_327, 2_147_483_646, 1_102_701_600]
         {
             for count in (1..40).chain([1000]) {

@@ -1,14 +1,15 @@
-//! Distributed graphs: every process describes some edges, and gets to know those that begin or end at itself.
+//! Distributed graphs: every process describes some edges, and learns those that begin or end at
+//! itself.
 //!
-//! Edges travel to their two ends in rounds: in round k everybody passes on, to the process 2^k further, what has a
-//! distance with that bit left to go. So a process sends two messages a round however the edges lie, and log n rounds
-//! are enough.
+//! Edges travel to their two ends in rounds: in round k every process passes on, to the process 2^k
+//! further, the edges whose remaining distance has that bit. So a process sends two messages per
+//! round whatever the edges are, and log n rounds are enough.
 //!
-//! Where ranks may be reordered and run at different positions, everybody hears of all edges, and takes those of the node that
-//! it becomes.
+//! Where ranks may be reordered and run at different positions, every process learns all edges, and
+//! takes those of its new node.
 //!
-//! The description of one process may be wrong while those of the others are fine. It takes part all the same and says
-//! so, and nobody gets a communicator.
+//! The description of one process may be wrong while those of the others are fine. That process
+//! takes part nevertheless and reports the error, and no process gets a communicator.
 
 use super::order::{self, Link, Position};
 use crate::agreement::{AgreementIo, Participants};
@@ -24,41 +25,42 @@ pub struct Adjacency {
     pub weighted: bool,
 }
 
-/// The other ends of edges. The weights are as many, or none in a graph without weights.
+/// The other ends of edges. There are as many weights, or none in an unweighted graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edges {
     pub peers: Vec<i32>,
     pub weights: Vec<i32>,
 }
 
-/// One edge, between ranks of the set of participants.
+/// One edge between two participants, by rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
     pub source: u32,
     pub dest: u32,
-    /// Of no meaning in a graph without weights.
+    /// Unused in an unweighted graph.
     pub weight: u32,
 }
 
-/// What one process knows of the graph.
+/// What one process knows about the graph.
 #[derive(Debug)]
 pub struct Described {
     pub edges: Vec<Edge>,
     pub weighted: bool,
 }
 
-/// What all agreed on.
+/// The result that all agreed on.
 #[derive(Debug)]
 pub struct Made {
     pub context: u32,
-    /// The edges of the node that this process is.
+    /// The edges of this process's node.
     pub adjacency: Adjacency,
-    /// For each node the member that it is, where that is not the one with the same number.
+    /// For each node, the member that it is, if that is not the one with the same number.
     pub order: Option<Vec<u32>>,
 }
 
-/// Everybody describes some edges, or says what is wrong with its arguments; each gets a context and the edges at itself,
-/// ordered by the other end. The positions are those of all members, or none when the order is to be kept.
+/// Each member describes some edges, or reports wrong arguments; each gets a context and its own
+/// edges, ordered by the other end. `positions` are those of all members, or empty when the order
+/// must not change.
 pub async fn create(
     io: AgreementIo,
     participants: Participants,
@@ -72,7 +74,7 @@ pub async fn create(
         parcels.push(Parcel { to: dest, incoming: true, peer: source, weight });
     }
     let mut here = route(&io, &participants, parcels).await?;
-    // By the other end, then by weight: of several edges between two processes both see the same order.
+    // By the other end, then by weight: both ends see several edges between them in the same order.
     here.sort_unstable_by_key(|parcel| (parcel.peer, parcel.weight));
     let edges = |incoming| {
         let chosen = || here.iter().filter(move |parcel| parcel.incoming == incoming);
@@ -85,10 +87,11 @@ pub async fn create(
     finish(io, participants, adjacency, positions).await
 }
 
-/// Everybody knows its own edges already, or says what is wrong with its arguments; each gets a context.
+/// Each member knows its own edges already, or reports wrong arguments; each gets a context.
 ///
-/// An edge that only one of its ends names is not found, though it is a mistake: programs and test suites exist that describe
-/// such graphs and never use them, and other libraries take them. Who does use one waits for a message that nobody sends.
+/// An edge that only one of its ends names is not detected, though it is a mistake: some programs
+/// and test suites describe such graphs and never use them, and other libraries accept them. A
+/// program that does use one waits for a message that is never sent.
 pub async fn create_adjacent(
     io: AgreementIo,
     participants: Participants,
@@ -99,7 +102,7 @@ pub async fn create_adjacent(
     finish(io, participants, adjacency, positions).await
 }
 
-/// The order, where it may change, and the context.
+/// The order, if it may change, and the context.
 async fn finish(
     io: AgreementIo,
     participants: Participants,
@@ -124,7 +127,7 @@ async fn finish(
     Ok(Made { context: agree(io, participants, 0).await?, adjacency, order })
 }
 
-/// Goes on only when everybody can, and when the graph has weights everywhere or nowhere.
+/// Continues only if all members can, and if all or none of them have weights.
 async fn compare<T>(
     io: &AgreementIo,
     participants: &Participants,
@@ -170,7 +173,7 @@ impl Adjacency {
 }
 
 impl Edges {
-    /// The other ends with the weights, which are zero in a graph without.
+    /// The other ends with their weights, which are zero in an unweighted graph.
     fn iter(&self) -> impl Iterator<Item = (i32, i32)> {
         let weights = self.weights.iter().copied().chain(std::iter::repeat(0));
         self.peers.iter().copied().zip(weights)
@@ -198,13 +201,13 @@ impl Parcel {
     }
 }
 
-/// Brings parcels where they go; those for this process.
+/// Routes parcels to their destinations; returns those for this process.
 async fn route(io: &AgreementIo, participants: &Participants, mut parcels: Vec<Parcel>) -> Result<Vec<Parcel>> {
     let (rank, size) = (participants.rank, participants.len());
     let mut bit = 1;
     while bit < size {
         let (next, previous) = ((rank + bit) % size, (rank + size - bit) % size);
-        // The lower bits of the distance have been walked already, so of what is here they are zero.
+        // The lower bits of the distance are done already, so they are zero for all parcels here.
         let goes = |parcel: &Parcel| ((parcel.to as usize + size - rank) % size) & bit != 0;
         let words: Vec<u64> =
             parcels.iter().filter(|parcel| goes(parcel)).flat_map(|parcel| parcel.to_words()).collect();
@@ -241,7 +244,8 @@ mod tests {
         (made, world)
     }
 
-    /// Edges that process `rank` describes: anybody's, some more than once, some from a process to itself.
+    /// Edges that process `rank` describes: of any process, some more than once, some from a
+    /// process to itself.
     fn some_edges(rank: usize, size: usize) -> Vec<Edge> {
         let mut seed = rank as u64 * 77 + size as u64;
         let mut draw = |bound: usize| {
@@ -302,7 +306,7 @@ mod tests {
         }
     }
 
-    /// Sources and destinations with weights, as one process gives them.
+    /// Sources and destinations with weights, as one process passes them.
     type Lists<'a> = (&'a [(i32, i32)], &'a [(i32, i32)]);
 
     fn adjacent(lists: &[Lists], positions: &[Position]) -> Vec<Result<Made>> {
@@ -322,7 +326,8 @@ mod tests {
 
     #[test]
     fn a_node_moves_with_its_edges() {
-        // Two pairs that agreement much, dealt out over two positions; the lists are not sorted and stay so.
+        // Two pairs with much traffic, distributed over two positions; the lists are not sorted and
+        // stay so.
         let lists: [Lists; 4] =
             [(&[(2, 9), (1, 1)], &[(2, 8)]), (&[], &[(3, 9), (0, 1)]), (&[(0, 8)], &[(0, 9)]), (&[(1, 9)], &[])];
         let positions = [[0; 6], [0; 6], [1; 6], [1; 6]];
@@ -336,7 +341,7 @@ mod tests {
             assert!(adjacency.incoming.iter().eq(incoming.iter().copied()));
             assert!(adjacency.outgoing.iter().eq(outgoing.iter().copied()));
         }
-        // Where all are at one position, and where it is good as it is, nobody moves.
+        // If all are at one position, or if the order is already good, no rank moves.
         assert!(adjacent(&lists, &[[7; 6]; 4]).iter().all(|made| made.as_ref().unwrap().order.is_none()));
         let good = [[0; 6], [1; 6], [0; 6], [1; 6]];
         assert!(adjacent(&lists, &good).iter().all(|made| made.as_ref().unwrap().order.is_none()));

@@ -1,4 +1,4 @@
-//! Graphs that every process knows as a whole.
+//! Graphs that every process knows completely.
 
 use super::order::Link;
 use oxmpi_abi::constants::*;
@@ -11,7 +11,7 @@ pub struct Graph {
     edges: Vec<i32>,
 }
 
-/// Checks the ends of the lists of neighbours and gives their total length.
+/// Checks the ends of the neighbour lists and returns their total length.
 pub fn edge_count(index: &[i32]) -> Result<usize> {
     let mut end = 0;
     for (node, &next) in index.iter().enumerate() {
@@ -27,7 +27,7 @@ pub fn edge_count(index: &[i32]) -> Result<usize> {
 }
 
 impl Graph {
-    /// `edges` is as long as `index` says.
+    /// `edges` is as long as the last entry of `index`.
     pub fn new(index: Vec<i32>, edges: Vec<i32>) -> Result<Graph> {
         for (edge, &node) in edges.iter().enumerate() {
             if node < 0 || node as usize >= index.len() {
@@ -45,7 +45,7 @@ impl Graph {
         &self.edges
     }
 
-    /// All edges, each counting the same.
+    /// All edges, with equal weights.
     pub fn links(&self) -> Vec<Link> {
         let starts = std::iter::once(&0).chain(&self.index);
         let nodes = starts.zip(&self.index).map(|(&start, &end)| &self.edges[start as usize..end as usize]);

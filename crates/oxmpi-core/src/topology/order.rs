@@ -1,22 +1,22 @@
-//! Which process takes which place of a topology when the program leaves that open (`reorder`): neighbours go to CPUs that
-//! share caches and memory.
+//! Assigns processes to the nodes of a topology when the program allows it (`reorder`): neighbours
+//! get CPUs that share caches and memory.
 //!
-//! Everything here is a function of what all processes know, so they come to the same order without a word. It is a
-//! heuristic with one promise: an order is returned only when the edges are shorter in it, all together, than in the order
-//! that the processes have.
+//! Everything here is a function of what all processes know, so they compute the same order without
+//! communication. It is a heuristic with one promise: an order is returned only when the total
+//! length of the edges is shorter than in the existing order.
 
 use super::cart::Cart;
 use oxmpi_abi::constants::MPI_UNDEFINED;
 
-/// How many kinds of hardware are looked at, each a part of the one before; the first is the node.
+/// The number of kinds of hardware, each a part of the one before; the first is the node.
 pub const LEVELS: usize = 6;
 
 /// Where a process runs: the instance of every kind of hardware, the largest first.
 pub type Position = [u32; LEVELS];
 
-/// Beyond so many processes the search would take longer than it can be worth.
+/// For more processes the search would take longer than it can save.
 const MOST: usize = 4096;
-/// Up to so many, pairs of processes are tried in each other's place.
+/// Up to this many processes, pairwise exchanges are tried.
 const MOST_TO_SWAP: usize = 1024;
 const PASSES: usize = 4;
 
@@ -32,7 +32,8 @@ pub fn matters(positions: &[Position]) -> bool {
     positions.windows(2).any(|pair| pair[0] != pair[1]) && positions.len() <= MOST
 }
 
-/// The process, by its number among the positions, for each rank of the grid; `None` when the order they have is as good.
+/// The process, by its index in `positions`, for each rank of the grid; `None` when the existing
+/// order is as good.
 pub fn for_grid(cart: &Cart, positions: &[Position]) -> Option<Vec<u32>> {
     let positions = positions.get(..cart.size() as usize)?;
     if !matters(positions) {
@@ -61,7 +62,7 @@ pub fn for_graph(nodes: usize, links: &[Link], positions: &[Position]) -> Option
     better(links, positions, [machine.ranks, grown])
 }
 
-/// The rank that a process gets which has this rank now; `MPI_UNDEFINED` for those beyond the count.
+/// The new rank of the process with this rank; `MPI_UNDEFINED` beyond the count.
 pub fn new_rank(rank: i32, count: i32, order: Option<&[u32]>) -> i32 {
     match order {
         _ if rank >= count => MPI_UNDEFINED,
@@ -70,7 +71,7 @@ pub fn new_rank(rank: i32, count: i32, order: Option<&[u32]>) -> i32 {
     }
 }
 
-/// The best of some orders, where it is better than none.
+/// The best of some orders, if it is better than the existing one.
 fn better<const N: usize>(links: &[Link], positions: &[Position], orders: [Vec<u32>; N]) -> Option<Vec<u32>> {
     let length = |order: &dyn Fn(u32) -> u32| -> u128 {
         let distance = |link: &Link| {
@@ -85,12 +86,12 @@ fn better<const N: usize>(links: &[Link], positions: &[Position], orders: [Vec<u
     (best < now).then_some(order)
 }
 
-/// How far apart two positions are: the number of levels that they do not share.
+/// The distance of two positions: the number of levels that they do not share.
 fn distance(a: &Position, b: &Position) -> u32 {
     (LEVELS - a.iter().zip(b).take_while(|(a, b)| a == b).count()) as u32
 }
 
-/// A part of the machine: its processes, and the parts that it has in turn, if it has several.
+/// A part of the machine: its processes, and its own parts, if it has several.
 struct MachinePart {
     ranks: Vec<u32>,
     parts: Vec<MachinePart>,
@@ -101,7 +102,7 @@ impl MachinePart {
         MachinePart::new((0..positions.len() as u32).collect(), positions, 0)
     }
 
-    /// The ranks become sorted by part, and keep their order within one.
+    /// Sorts the ranks by part, and keeps their order within a part.
     fn new(ranks: Vec<u32>, positions: &[Position], level: usize) -> MachinePart {
         if level == LEVELS {
             return MachinePart { ranks, parts: Vec::new() };
@@ -135,21 +136,22 @@ fn grid_links(cart: &Cart) -> Vec<Link> {
     (0..cart.size()).flat_map(forward).collect()
 }
 
-/// Cuts a box into equal boxes, one for each part, and those in turn; the ranks in row-major order. Where the parts do not
-/// make equal boxes they follow each other.
+/// Cuts a box into equal boxes, one for each part, recursively; ranks are in row-major order. If
+/// the parts cannot be equal boxes, they follow each other.
 fn tile(dims: &[i32], periods: &[bool], part: &MachinePart) -> Vec<u32> {
     let Some(first) = part.parts.first() else { return part.ranks.clone() };
     let equal = part.parts.iter().all(|other| other.ranks.len() == first.ranks.len());
     let Some(side) = equal.then(|| best_tile(dims, periods, first.ranks.len() as i32)).flatten() else {
         return part.ranks.clone();
     };
-    // A dimension that is cut has no way around within the box.
+    // A dimension that is cut is not periodic within the box.
     let around: Vec<bool> = periods.iter().zip(dims).zip(&side).map(|((&p, d), s)| p && d == s).collect();
     let tiles: Vec<Vec<u32>> = part.parts.iter().map(|part| tile(&side, &around, part)).collect();
     let count: i32 = dims.iter().product();
     let mut order = vec![0; count as usize];
     for (place, slot) in order.iter_mut().enumerate() {
-        // Which tile, and where in it: the coordinates in units of the tile's sides, and what remains.
+        // The tile, and the position in it: the coordinates in units of the tile's sides, and the
+        // remainders.
         let (mut rest, mut which, mut within, mut tiles_below, mut below) = (place, 0, 0, 1, 1);
         for (&length, &side) in dims.iter().zip(&side).rev() {
             let (length, side) = (length as usize, side as usize);
@@ -201,7 +203,8 @@ fn best_tile(dims: &[i32], periods: &[bool], nodes: i32) -> Option<Vec<i32>> {
 
 // ---- graphs ----
 
-/// The neighbours of every node, with the weights of all edges between the two in either direction.
+/// The neighbours of every node, with the total weight of the edges between the two in both
+/// directions.
 fn neighbors(nodes: usize, links: &[Link]) -> Vec<Vec<(u32, u64)>> {
     let mut lists = vec![Vec::new(); nodes];
     for Link { ends: [a, b], weight } in links.iter().copied().filter(|link| link.ends[0] != link.ends[1]) {
@@ -221,14 +224,14 @@ fn neighbors(nodes: usize, links: &[Link]) -> Vec<Vec<(u32, u64)>> {
     lists
 }
 
-/// Divides nodes among the parts of a machine: each part takes the node that has most to do with what it took before, and
-/// least with what is left. `order` gets the process of each node.
+/// Distributes nodes to the parts of a machine: each part takes the node with the most weight to
+/// what it has taken, and the least to what is left. `order` gets the process of each node.
 fn grow(nodes: &[u32], part: &MachinePart, neighbors: &[Vec<(u32, u64)>], order: &mut [u32]) {
     if part.parts.is_empty() {
         nodes.iter().zip(&part.ranks).for_each(|(&node, &rank)| order[node as usize] = rank);
         return;
     }
-    // What each node has to do with the part that grows, and with all that are not taken.
+    // The weight from each node to the growing part, and to all nodes that are not taken.
     let mut near = vec![0u64; order.len()];
     let mut open = vec![0u64; order.len()];
     let mut left: Vec<u32> = nodes.to_vec();
@@ -255,7 +258,7 @@ fn grow(nodes: &[u32], part: &MachinePart, neighbors: &[Vec<(u32, u64)>], order:
     }
 }
 
-/// Lets pairs of nodes change their processes as long as that makes edges shorter.
+/// Exchanges the processes of pairs of nodes while that makes edges shorter.
 fn swap(order: &mut [u32], neighbors: &[Vec<(u32, u64)>], positions: &[Position]) {
     let length = |order: &[u32], node: usize| -> u128 {
         let own = &positions[order[node] as usize];
@@ -292,7 +295,8 @@ fn swap(order: &mut [u32], neighbors: &[Vec<(u32, u64)>], positions: &[Position]
 mod tests {
     use super::*;
 
-    /// Processes on a machine of sockets with so many caches of so many cores each, one a core, ranks as `number` says.
+    /// Processes on a machine of sockets with so many caches of so many cores each, one process per
+    /// core, with ranks from `number`.
     fn machine(sockets: u32, caches: u32, cores: u32, number: impl Fn(u32) -> u32) -> Vec<Position> {
         let count = sockets * caches * cores;
         let mut positions = vec![[0; LEVELS]; count as usize];
@@ -323,7 +327,7 @@ mod tests {
         let flat = vec![[0; LEVELS]; 16];
         assert_eq!(for_grid(&cart(&[4, 4], false), &flat), None);
         assert_eq!(for_grid(&cart(&[], false), &flat), None);
-        // A chain in the order of the cores is as good as it gets.
+        // A chain in the order of the cores is already optimal.
         assert_eq!(for_grid(&cart(&[16], true), &machine(2, 2, 4, |core| core)), None);
         assert_eq!(for_graph(16, &[], &machine(2, 2, 4, |core| core)), None);
         assert_eq!(for_graph(0, &[], &[]), None);
@@ -355,7 +359,7 @@ mod tests {
             let least = if grid.dims().len() == 1 { 1 } else { 2 };
             assert_eq!(crossings(&grid_links(&grid), &positions, &order, 1), least);
         }
-        // The same for nodes, of which nothing else is known.
+        // The same for nodes, without further hardware levels.
         let nodes: Vec<Position> = (0..8).map(|rank| [rank % 2, 0, 0, 0, 0, 0]).collect();
         let order = for_grid(&cart(&[8], false), &nodes).unwrap();
         assert_eq!(crossings(&grid_links(&cart(&[8], false)), &nodes, &order, 0), 1);
@@ -367,7 +371,7 @@ mod tests {
 
     #[test]
     fn graphs_keep_friends_together() {
-        // Two cliques, dealt out in turn, with one thin edge between them.
+        // Two cliques, numbered alternately, with one thin edge between them.
         let clique = |which: u32| {
             let members = move || (0..4u32).map(move |at| 2 * at + which);
             members()

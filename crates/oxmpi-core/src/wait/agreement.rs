@@ -1,4 +1,5 @@
-//! Blocking calls in which processes agree on something: the agreement is driven while the call waits.
+//! Blocking calls in which processes agree on something: the call drives the agreement while it
+//! waits.
 
 use super::mismatch::MismatchCheck;
 use super::{Waiting, describe};
@@ -33,7 +34,7 @@ impl<T> Waiting for AgreementWait<'_, T> {
     }
 }
 
-/// Runs an agreement to its end. When a process has died, the agreement says so itself.
+/// Runs an agreement to its end. If a process has died, the agreement itself reports it.
 pub fn run_agreement<T, F>(call: &Call, guard: &mut Guard, agreement: impl FnOnce(AgreementIo) -> F) -> Result<T>
 where
     F: Future<Output = Result<T>> + Send + 'static,
@@ -42,7 +43,8 @@ where
     call.wait(guard, &AgreementWait { check: None, agreement }, |process| process.drive(&mut agreement.borrow_mut()))?
 }
 
-/// The same for one that the ranks of a communicator make in a collective call: an error if some ranks are in another call.
+/// The same for an agreement in a collective call on a communicator: an error if some ranks are in
+/// another call.
 pub fn run_agreement_watched<T, F>(
     call: &Call,
     guard: &mut Guard,
@@ -56,7 +58,7 @@ where
     let what = AgreementWait { check: Some(check), agreement: &agreement };
     let result = call.wait(guard, &what, |process| process.drive(&mut agreement.borrow_mut()));
     if result.is_err() {
-        // Its messages may still come.
+        // Leaked: its messages may still arrive.
         std::mem::forget(agreement);
     }
     result?.map_err(|error| {

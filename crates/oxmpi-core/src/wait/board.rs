@@ -1,5 +1,5 @@
-//! Waiting for the other ranks of a board: some looks at the board alone, since what is waited for is usually about to come;
-//! then as every call does.
+//! Waiting for the other ranks of a board: first some polls of the board alone, since the other
+//! ranks usually arrive soon; then like every call.
 
 use super::mismatch::MismatchCheck;
 use crate::call::Call;
@@ -15,7 +15,7 @@ pub struct BoardWait<'a, 'l> {
     call: &'a Call<'a>,
     guard: &'a mut Guard<'l>,
     check: &'a MismatchCheck,
-    /// Why what was waited for will never come.
+    /// Why the wait can never succeed.
     error: Option<Error>,
 }
 
@@ -25,8 +25,8 @@ impl<'a, 'l> BoardWait<'a, 'l> {
         BoardWait { call, guard, check, error: None }
     }
 
-    /// Why the operation has failed: what ended a wait, or a process that has died, for which
-    /// another rank may have broken up the board.
+    /// The cause of a failed operation: what ended a wait, or a process that has died, for which
+    /// another rank may have abandoned the board.
     #[cold]
     pub fn cause(&mut self, error: Error) -> Error {
         match self.error.take() {
@@ -36,15 +36,16 @@ impl<'a, 'l> BoardWait<'a, 'l> {
     }
 }
 
-/// Looks while every awake rank has a CPU (some ten microseconds).
+/// Polls while every awake rank has a CPU (some ten microseconds).
 const LOOKS: usize = 250;
-/// Hand-overs when ranks outnumber CPUs before messages are looked at.
+/// Yields, when ranks outnumber CPUs, before messages are polled.
 const CPU_YIELDS: usize = 8;
 
 impl Wait for BoardWait<'_, '_> {
     #[inline]
     fn shortly(&mut self, mut ready: impl FnMut() -> bool) -> bool {
-        // With pauses: to look as often as possible delays what is looked for, and whoever shares the core.
+        // With pauses: polling as often as possible delays the awaited write, and the other thread
+        // of the core.
         let mut look = |_| {
             let is_ready = ready();
             if !is_ready {
@@ -99,7 +100,7 @@ impl Wait for BoardWait<'_, '_> {
     }
 }
 
-/// Copies until all is copied; each call may copy less than it should.
+/// Copies everything; each call may copy less than it should.
 fn in_full(bytes: usize, mut copy: impl FnMut(usize) -> std::io::Result<usize>) -> Result<()> {
     let mut done = 0;
     while done < bytes {

@@ -1,5 +1,5 @@
-//! What a call waits for, in words: with peer, tag and communicator, and the messages that have come
-//! and that no receive takes. For people; nothing is decided by these texts.
+//! Describes what a call waits for: with peer, tag and communicator, and the messages that have
+//! arrived without a receive. For people; nothing depends on these texts.
 
 use super::Waiting;
 use crate::engine::{OpId, Pending, Route};
@@ -10,10 +10,10 @@ use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG};
 use oxmpi_abi::handle::Request;
 use oxmpi_base::ids::Peer;
 
-/// Requests and messages that a text names.
+/// How many requests and messages a text names.
 const NAMED: usize = 3;
 
-/// What a call waits for, and what has come that nobody asked for.
+/// What a call waits for, and the messages that have arrived without a receive.
 pub(super) fn whole(state: &Process, what: &dyn Waiting) -> String {
     let mut text = what.describe(state);
     if text.is_empty()
@@ -29,12 +29,12 @@ pub(super) fn whole(state: &Process, what: &dyn Waiting) -> String {
     text
 }
 
-/// Messages of the program that have arrived and that no receive takes.
+/// Messages of the program that have arrived without a receive.
 fn unmatched(state: &Process) -> String {
     let mut named = Vec::new();
     let mut more = 0;
     for (envelope, bytes) in state.engine.unmatched() {
-        // The library's own have contexts that are none of a communicator.
+        // The library's own messages use contexts of no communicator.
         let Some(comm) = state.comm_of(envelope.context).filter(|comm| comm.context == envelope.context) else {
             continue;
         };
@@ -124,7 +124,7 @@ pub(super) fn requests(state: &Process, requests: &[Request]) -> String {
     format!("for {}{more}", texts[..texts.len().min(NAMED)].join(", "))
 }
 
-/// A process that takes part in something on the communicator of a context.
+/// A process in an operation on the communicator of a context.
 pub(super) fn member(state: &Process, peer: Peer, context: u32) -> String {
     let Some(comm) = state.comm_of(context) else { return String::new() };
     match comm.group.position(peer) {

@@ -1,29 +1,31 @@
-//! Turning the lock on while calls may be inside without it. The other side is in `guard.rs`.
+//! Turning the lock on while calls may be inside without it. `guard.rs` has the other side.
 
 use crate::library::Library;
 use oxmpi_base::wait;
 use std::time::Duration;
 
-/// Looks before the wait gets out of the way of the call that it waits for.
+/// Polls with yields before sleeping, so that the awaited call can run.
 const YIELDS: usize = 100;
-/// Between two looks after that.
+/// Time between polls after that.
 const PAUSE: Duration = Duration::from_micros(50);
 
 impl Library {
-    /// From now on every call takes the lock; returns when none is inside without it. Whoever calls must not be inside.
+    /// Makes every call take the lock; returns when none is inside without it. The caller must not
+    /// be inside.
     pub(crate) fn turn_lock_on(&self) {
-        // Calls that begin now take the lock, and wait for it here until those without it are over.
+        // Calls that begin now wait for the lock here until those without it have ended.
         self.entry.with_lock(|| {
             self.entry.set_threaded();
             let Some(shared) = self.shared() else { return };
-            // Who has not seen the word by now has said before that it is inside.
+            // A call that has not seen the word by now has marked itself as inside before.
             wait::order_everywhere(shared.barrier);
             let mut looks = 0;
             while self.entry.is_inside() {
                 looks += 1;
                 if looks < YIELDS { wait::yield_cpu() } else { std::thread::sleep(PAUSE) }
             }
-            // A call that sleeps counts as the rank's only thread; it must not go on doing so.
+            // A call that sleeps believes that it is the only thread; it must wake up to notice the
+            // lock.
             wait::wake_now(shared.job(), shared.block());
         });
     }

@@ -1,9 +1,11 @@
-//! Ranks that wait for each other in different collective calls, of which one at least goes by messages: nobody would ever come.
+//! Detects ranks that wait for each other in different collective calls, of which at least one goes
+//! by messages: they would wait for ever.
 //!
-//! A rank that has slept in vain says in its block of the segment which of the communicator's calls it is in, by number, and
-//! what that call is and the one before it was; ranks that wait in the one with the same number, or one more or less, compare.
-//! A rank that finds another in a different call leaves its own words there, so that the other finds them as well. All that
-//! costs nothing as long as anything moves. (Ranks on a board find out by themselves, at once.)
+//! A rank that has slept in vain publishes in its block of the segment which of the communicator's
+//! calls it is in, by number, and the names of that call and of the one before. Ranks that wait in
+//! the call with the same number, or one more or less, compare. A rank that detects a difference
+//! leaves its own words there, so that the other detects it, too. All that costs nothing as long as
+//! anything moves. (Ranks on a board detect it by themselves, at once.)
 
 use super::Waiting;
 use crate::comm::{CallName, Calls, Ranks};
@@ -25,25 +27,26 @@ pub struct MismatchCheck {
 }
 
 impl MismatchCheck {
-    /// Of a call that the communicator [counts](Calls::count) later.
+    /// For a call that the communicator [counts](Calls::count) later.
     #[inline]
     pub fn new(fun: Fun, comm: Comm, root: Option<usize>) -> MismatchCheck {
         MismatchCheck { comm, call: CallName::new(fun as u16, root), counted: false }
     }
 
-    /// What the communicator counts.
+    /// The name that the communicator counts.
     #[inline]
     pub fn call(&self) -> CallName {
         self.call
     }
 
-    /// The same check once it has.
+    /// The same check after the communicator has counted the call.
     #[inline]
     pub fn counted(self) -> MismatchCheck {
         MismatchCheck { counted: true, ..self }
     }
 
-    /// We have slept in vain: says where we are, and looks for ranks that have died or are in another call there.
+    /// After a sleep in vain: publishes our position, and searches for ranks that have died or are
+    /// in another call.
     #[cold]
     pub(super) fn look(&self, guard: &Guard) -> Option<Error> {
         let comm = guard.comm(self.comm).ok()?;
@@ -56,7 +59,7 @@ impl MismatchCheck {
         find_different(guard, comm.context, &calls, comm.rank, comm.local_group(), other)
     }
 
-    /// Why the call has failed: if a process of the communicator has died, for that.
+    /// The cause of a failed call: if a process of the communicator has died, that is it.
     #[cold]
     pub fn cause(&self, guard: &mut Guard, error: Error) -> Error {
         let Ok(comm) = guard.comm(self.comm) else { return error };
@@ -64,13 +67,14 @@ impl MismatchCheck {
         guard.true_cause(context, [&groups[0], &groups[1]], error)
     }
 
-    /// The communicator of the call, in words.
+    /// The communicator of the call as text.
     pub(super) fn place(&self, state: &Process) -> String {
         let comm = state.comm(self.comm);
         comm.map_or_else(|_| String::new(), |comm| format!("on {} (call {})", comm.describe(), self.calls(comm).number))
     }
 
-    /// The call has failed since messages of another call came in: ranks that still wait for this one are told when they look.
+    /// The call has failed because messages of another call arrived: publishes that for ranks that
+    /// still wait for this one.
     #[cold]
     pub fn differed(&self, guard: &Guard) {
         if let Ok(comm) = guard.comm(self.comm) {
@@ -94,8 +98,8 @@ impl Waiting for MismatchCheck {
     }
 }
 
-/// We have slept in vain in a call that is not collective. Of the operations that go on meanwhile we say where one is, the next
-/// one every time, and one that will never end since other ranks are in another call ends with an error now.
+/// After a sleep in vain in a call that is not collective: publishes the position of one background
+/// operation, the next one each time, and ends one with an error whose ranks are in another call.
 #[cold]
 pub(super) fn look_meanwhile(guard: &mut Guard, turn: usize) {
     let runs = guard.runs();
@@ -112,7 +116,8 @@ pub(super) fn look_meanwhile(guard: &mut Guard, turn: usize) {
     }
 }
 
-/// Looks for a rank of our group, or of the `other` one of an intercommunicator, that says it is in another call where we are.
+/// Searches for a rank of our group, or of the `other` one of an intercommunicator, that has
+/// published another call at our position.
 fn find_different(
     guard: &Guard,
     context: u32,
@@ -124,7 +129,7 @@ fn find_different(
     let node = guard.engine.node();
     let ours = group.iter().enumerate().filter(|&(rank, _)| rank as i32 != me).map(|found| ("the communicator", found));
     let theirs = other.into_iter().flat_map(|group| group.iter().enumerate()).map(|found| ("the other group", found));
-    // What ranks of other nodes say lies in memory that is not shared.
+    // Ranks of other nodes publish in memory that is not shared.
     let near = ours.chain(theirs).filter(|(_, (_, process))| node.shares_memory(*process));
     let mut said = near.flat_map(|(of, (rank, process))| {
         let block = node.block_of(process);
@@ -155,7 +160,7 @@ fn say(guard: &Guard, context: u32, calls: &Calls) {
     calls.publish(&guard.engine.node().block().waiting, context);
 }
 
-/// We wait no longer.
+/// Withdraws what we published, after the wait.
 #[cold]
 pub(super) fn stop(guard: &Guard) {
     guard.engine.node().block().waiting.put(0, [0, 0]);

@@ -1,4 +1,5 @@
-//! Waiting: whatever loops until another rank or thread has done something, or sleeps, is here and nowhere else.
+//! Waiting: every loop that waits for another rank or thread, and every sleep, is here and nowhere
+//! else.
 //!
 //! ```text
 //! mod.rs         a call waits: look, move messages, back off, sleep
@@ -13,11 +14,11 @@
 //! entry.rs       for calls that are inside without the lock
 //! ```
 //!
-//! Every wait lets other threads in, and goes on with the lock when one comes (`guard.rs`). What a wait looks for may be
-//! gone afterwards, so it is looked up again by its handle.
+//! Every wait lets other threads in, and continues with the lock when one comes (`guard.rs`). An
+//! awaited object may be gone afterwards, so it is looked up again by its handle.
 //!
-//! A wait that has slept in vain for a while asks whether what it waits for can still come: see
-//! [`Waiting`]. As long as anything moves, nothing of this is looked at.
+//! A wait that has slept in vain for a while asks whether it can still succeed: see [`Waiting`]. As
+//! long as anything moves, none of this is executed.
 
 pub mod agreement;
 pub mod board;
@@ -40,29 +41,30 @@ use oxmpi_base::wait::{self, Backoff, Step};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// A sleeper looks around by itself now and then, should a wake-up ever be lost to a rank that died.
+/// A sleeping rank wakes up by itself at this interval, in case a wake-up was lost because a rank
+/// died.
 const SLEEP: Duration = Duration::from_millis(500);
 
 /// What a call waits for. Asked only after the call has slept in vain for a while.
 pub trait Waiting {
-    /// Why what is waited for will never come. A wait for an operation may end the operation instead,
-    /// with an error as its outcome.
+    /// Why the wait can never succeed. A wait for an operation may end the operation instead, with
+    /// an error as its outcome.
     fn failed(&self, _state: &mut Process) -> Option<Error> {
         None
     }
 
-    /// What is waited for, in words that follow the name of the call: `from rank 3, tag 7, on
-    /// MPI_COMM_WORLD`. Empty when there is nothing to say.
+    /// A description that follows the name of the call: `from rank 3, tag 7, on MPI_COMM_WORLD`.
+    /// Empty when there is nothing to say.
     fn describe(&self, _state: &Process) -> String {
         String::new()
     }
 
-    /// The collective call that waits: ranks that wait in another one are looked for.
+    /// The collective call that waits, to detect ranks that wait in another one.
     fn collective(&self) -> Option<&MismatchCheck> {
         None
     }
 
-    /// How long the call sleeps at most before it asks.
+    /// The longest sleep before the call asks.
     fn longest_sleep(&self) -> Duration {
         SLEEP
     }
@@ -77,7 +79,7 @@ struct Looks {
 }
 
 impl Call<'_> {
-    /// Waits until `ready` has something, moving messages meanwhile; other threads get their turn.
+    /// Waits until `ready` returns something, moves messages and lets other threads in.
     #[inline]
     pub fn wait<R>(
         &self,
@@ -99,7 +101,7 @@ impl Call<'_> {
                 continue;
             }
             let step = if guard.is_shared() {
-                // A hand-over to another rank must not keep our other threads out.
+                // Yielding to another rank must not keep our other threads out.
                 guard.unlocked(|shared| backoff.pause(shared.job()))
             } else {
                 backoff.pause(guard.shared().job())
@@ -135,7 +137,8 @@ impl Call<'_> {
         active.into_inner().finish(&mut guard.engine)
     }
 
-    /// Sleeps until something comes, unless it is there by now, or until it is time to ask whether it ever will.
+    /// Sleeps until something comes, unless it is already there, or until it is time to ask whether
+    /// it can still come.
     #[cold]
     fn sleep<R>(
         &self,
@@ -147,7 +150,7 @@ impl Call<'_> {
         let (alone, shared) = (!guard.is_shared(), guard.shared());
         let longest = what.longest_sleep();
         wait::prepare_to_sleep(shared.job(), shared.block(), shared.barrier, alone);
-        // The last look, now that every sender will see that we sleep.
+        // The last poll, now that every sender sees that we sleep.
         let moved = self.progress(guard) || guard.engine.has_copying_to_do();
         let result = ready(guard);
         if moved || result.is_some() {
@@ -161,7 +164,8 @@ impl Call<'_> {
         if let Some(observer) = self.library().observer() {
             guard.call_user(|| observer.slept(self.fun, slept));
         }
-        // The time of the whole wait counts: signals or messages for others may end every sleep early.
+        // The time of the whole wait counts: signals or messages for others may end every sleep
+        // early.
         if looks.last.get_or_insert(start).elapsed() < longest {
             return None;
         }
@@ -170,7 +174,7 @@ impl Call<'_> {
         self.look(guard, what, looks.count, ready)
     }
 
-    /// The wait was in vain for a while: looks whether what it waits for can still come.
+    /// The wait was in vain for a while: checks whether it can still succeed.
     #[cold]
     fn look<R>(
         &self,
@@ -181,7 +185,7 @@ impl Call<'_> {
     ) -> Option<Result<R>> {
         let alone = !guard.is_shared();
         guard.look_around(alone);
-        // It may have come meanwhile, or failed for what was found.
+        // It may have come in the meantime, or failed because of what was found.
         self.progress(guard);
         if let Some(result) = ready(guard) {
             return Some(Ok(result));
@@ -196,7 +200,7 @@ impl Call<'_> {
         if let Some(error) = different.or_else(|| what.failed(guard)) {
             return Some(Err(error));
         }
-        // For mpirun, should it have to say where every rank is.
+        // For mpirun, in case it must report where every rank is.
         let text = describe::whole(guard, what);
         guard.engine.node().wait_record().write(&text);
         None

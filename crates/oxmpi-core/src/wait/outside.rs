@@ -4,8 +4,9 @@ use crate::call::Call;
 use crate::guard::Guard;
 
 impl Call<'_> {
-    /// Waits until `step`, which does what can be done, says that all is done. Messages move meanwhile. `pause` sleeps until
-    /// more may be possible, though not for long, since nothing wakes it when messages come.
+    /// Waits until `step`, which does what can be done, is finished. Messages move in the meantime.
+    /// `pause` sleeps until more may be possible, but only for a short time, since messages do not
+    /// wake it.
     pub fn wait_outside<R>(
         &self,
         guard: &mut Guard,

@@ -1,4 +1,4 @@
-//! Blocking collective operations that go by messages: a plan is carried out while the call waits.
+//! Blocking collective operations by messages: the call drives a plan while it waits.
 
 use super::Waiting;
 use super::mismatch::MismatchCheck;
@@ -27,7 +27,8 @@ impl Waiting for PlanWait<'_> {
 }
 
 impl Call<'_> {
-    /// Performs a bound plan to its end; an error if ranks are in another call. `check` is of a call that has been counted.
+    /// Performs a bound plan to its end; an error if ranks are in another call. `check` is for a
+    /// call that has been counted.
     pub fn perform(&self, guard: &mut Guard, bound_plan: Arc<BoundPlan>, check: &MismatchCheck) -> Result<()> {
         let run = RefCell::new(Run::new(bound_plan));
         loop {

@@ -1,5 +1,5 @@
-//! What calls wait for, but for collective operations and windows, and how each of these waits can
-//! fail. A new wait that fails in none of these ways uses [`Unending`].
+//! What calls wait for, except collective operations and windows, and how each of these waits can
+//! fail. A new wait that can fail in none of these ways uses [`Unending`].
 
 use super::{Waiting, describe};
 use crate::engine::OpId;
@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::cell::RefCell;
 use std::time::Duration;
 
-/// A send or a receive. When its peer has died it ends anyhow: see `liveness.rs`.
+/// A send or a receive. When its peer has died it ends by itself: see `liveness.rs`.
 pub struct Operation(pub OpId);
 
 impl Waiting for Operation {
@@ -79,7 +79,7 @@ pub struct Unending;
 
 impl Waiting for Unending {}
 
-/// A message that is to be looked at before it is received.
+/// A message for a probe.
 pub struct Message(pub Pattern);
 
 impl Waiting for Message {
@@ -92,7 +92,7 @@ impl Waiting for Message {
     }
 }
 
-/// Something of which only the caller knows whether it can still come; how often it is asked.
+/// Something of which only the caller knows whether it can still come; asked at this interval.
 pub struct Asking<F>(Duration, RefCell<F>);
 
 impl<F: FnMut(&mut Process) -> Option<Error>> Asking<F> {

@@ -1,4 +1,4 @@
-//! Waiting for what other ranks do to a window.
+//! Waiting for accesses and synchronisation of other ranks on a window.
 
 use super::Waiting;
 use crate::call::Call;
@@ -9,12 +9,14 @@ use oxmpi_abi::{Error, Result};
 use oxmpi_base::wait;
 use oxmpi_rma::Window;
 
-/// Looks at a peer's word before waiting in earnest. Few where another rank may need this CPU, or another thread the lock.
+/// Polls of a peer's word before the general wait. Few where another rank may need this CPU, or
+/// another thread the lock.
 fn first_polls(guard: &Guard) -> usize {
     if guard.is_shared() || wait::is_oversubscribed(guard.shared().job()) { 4 } else { 2000 }
 }
 
-/// How often a reader lets waiting writers go first: not for ever, since it may be what another holder waits for.
+/// How often a reader lets waiting writers go first: not for ever, since another holder may wait
+/// for it.
 const POLITE_POLLS: u32 = 1000;
 
 /// The ranks of a window that a call waits for.
@@ -68,7 +70,7 @@ impl Waiting for WindowWait {
             Awaited::Origins => win.window.incomplete_origins().find(has_died),
             Awaited::Holders(rank) => match win.window.control.lock(rank).owner() {
                 Some(owner) => Some(owner).filter(has_died),
-                // Who reads is not known.
+                // The readers are unknown.
                 None => (0..win.window.size()).find(has_died),
             },
         };
@@ -77,7 +79,7 @@ impl Waiting for WindowWait {
         }
         let is_gone = |rank: &usize| state.gone.contains(win.window.process_of(*rank));
         let gone = match self.whom {
-            // Who has let go of the window may well have finalized.
+            // A rank that has left the window may have finalized.
             Awaited::All => None,
             Awaited::Round(round, goal) => win.window.missing(round, goal).find(is_gone),
             Awaited::Targets => win.window.unexposed_targets().find(is_gone),
@@ -89,8 +91,8 @@ impl Waiting for WindowWait {
 }
 
 impl Call<'_> {
-    /// Waits until something is so in a window: in a tight loop for a moment, then as every call waits. A window that another
-    /// thread has freed meanwhile is not waited for.
+    /// Waits for a condition of a window: in a tight loop for a moment, then like every call. A
+    /// window that another thread has freed in the meantime is not waited for.
     pub fn wait_window(
         &self,
         guard: &mut Guard,
@@ -114,7 +116,7 @@ impl Call<'_> {
         })
     }
 
-    /// Waits for the lock of a rank's memory, which is held.
+    /// Waits for the lock of a rank's memory, which is held by another rank.
     pub fn wait_for_lock(&self, guard: &mut Guard, win: Win, rank: usize, exclusive: bool) -> Result<()> {
         guard.win(win)?.window.control.lock(rank).begin_waiting(exclusive);
         let mut polls = 0;
@@ -126,7 +128,7 @@ impl Call<'_> {
         taken
     }
 
-    /// Takes the locks of all ranks, shared. Waits for whichever lock is in the way, holding none.
+    /// Takes the locks of all ranks, shared. Waits for any lock that is not free, holding none.
     pub fn take_all_locks(&self, guard: &mut Guard, win: Win) -> Result<()> {
         let mut polls = 0;
         loop {
@@ -144,7 +146,8 @@ impl Call<'_> {
 }
 
 impl Guard<'_> {
-    /// A program asked in vain whether ranks of a window have done something; an error when they never will.
+    /// A program tested in vain whether ranks of a window have done something; an error when they
+    /// never will.
     pub fn asked_window_in_vain(&mut self, win: Win, whom: Awaited) -> Result<()> {
         self.polled_in_vain();
         self.yield_cpu();
