@@ -18,7 +18,7 @@ pub struct BufferPool {
 
 /// Polls without progress before a full buffer is an error. Each poll handles some packets; this
 /// many handle more than a ring holds.
-const LOOKS: u32 = 64;
+const POLLS: u32 = 64;
 
 struct Pending {
     number: u64,
@@ -37,9 +37,9 @@ impl BufferPool {
         let needed = bytes as u64 + MPI_BSEND_OVERHEAD as u64;
         let mut used = self.reap(engine);
         // Messages that were received long ago may not be known here yet.
-        let mut looks = 0;
-        while used + needed > size && looks < LOOKS {
-            looks = if engine.progress() { 0 } else { looks + 1 };
+        let mut polls = 0;
+        while used + needed > size && polls < POLLS {
+            polls = if engine.progress() { 0 } else { polls + 1 };
             used = self.reap(engine);
         }
         if used + needed > size {

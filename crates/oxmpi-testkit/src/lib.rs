@@ -1,9 +1,10 @@
-//! Ranks as threads of one process, each with an engine of its own, so that tests in Rust can send messages without C
-//! and without `mpirun`. Only tests depend on this crate.
+//! Ranks as threads of one process, each with an engine of its own, so that tests in Rust can send
+//! messages without C and without `mpirun`. Only tests depend on this crate.
 //!
-//! [`run`] starts the ranks over one of the [`Link`]s; [`suite`] is what every link must do. Over the simulated network a
-//! failure prints its seed: `OXMPI_SIM_SEED=N` runs that seed alone, `OXMPI_SIM_SEEDS=N` so many instead of a few.
-//! [`program`] has random programs, whose results [`model`] compares with those of a serial run.
+//! [`run`] starts the ranks over one of the [`Link`]s; [`suite`] has what every link must do. Over
+//! the simulated network a failure prints its seed: `OXMPI_SIM_SEED=N` runs only that seed,
+//! `OXMPI_SIM_SEEDS=N` so many instead of a few. [`program`] has random programs; [`model`]
+//! compares their results with those of a serial run.
 
 pub mod model;
 pub mod program;
@@ -37,7 +38,7 @@ pub enum Link {
     Shm,
     /// Shared memory where the kernel forbids such copies, so that long messages are streamed.
     ShmStreamed,
-    /// A simulated network with the faults that the seed gives it.
+    /// A simulated network with random faults from a seed.
     Sim(u64),
 }
 
@@ -47,18 +48,18 @@ impl Link {
         if self == Link::Loopback { 1 } else { wanted }
     }
 
-    /// The longest message that a test of many messages sends: a simulated network is slow.
+    /// The longest message in a test of many messages: a simulated network is slow.
     pub fn most(self) -> usize {
         if let Link::Sim(_) = self { 30_000 } else { 600_000 }
     }
 
-    /// How often to do something that is done `usual` times on fast links.
+    /// How often to repeat something that is repeated `usual` times on fast links.
     pub fn times(self, usual: usize) -> usize {
         if let Link::Sim(_) = self { usual.div_ceil(10) } else { usual }
     }
 }
 
-/// The seeds to run a test over the simulated network with: as many as usual, or as the environment says.
+/// The seeds for a test over the simulated network: as many as usual, or as the environment says.
 pub fn seeds(usual: u64) -> impl Iterator<Item = u64> {
     let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     match number("OXMPI_SIM_SEED") {
@@ -83,7 +84,7 @@ pub fn run(link: Link, ranks: usize, body: impl Fn(&mut Rank) + Sync) {
     }
 }
 
-/// The same on a network whose faults are chosen; on other links as [`run`].
+/// As [`run`], on a network with chosen faults; on other links `change` is ignored.
 pub fn run_with(link: Link, ranks: usize, change: impl Fn(&mut Faults), body: impl Fn(&mut Rank) + Sync) {
     let Link::Sim(seed) = link else { return run(link, ranks, body) };
     let mut faults = Faults::from_seed(seed);
@@ -97,7 +98,8 @@ fn run_sim(network: &Network, ranks: usize, body: impl Fn(&mut Rank) + Sync) {
     }
 }
 
-/// Runs `body` over a simulated network. An error is the first failure of a rank, with the seed and the place of each.
+/// Runs `body` over a simulated network. An error is the first failure of a rank, with the seed and
+/// the position of each.
 pub fn try_run(network: &Network, ranks: usize, body: impl Fn(&mut Rank) + Sync) -> Result<(), String> {
     let body = &body;
     std::thread::scope(|scope| {
@@ -154,14 +156,14 @@ fn run_shm(single_copy: bool, ranks: usize, body: impl Fn(&mut Rank) + Sync) {
                     rank.engine.progress();
                     std::thread::yield_now();
                 }
-                // Nobody unmaps what a peer may still read.
+                // No rank unmaps what a peer may still read.
                 barrier.wait();
             });
         }
     });
 }
 
-/// The other ranks would wait for ever for one that has panicked.
+/// Aborts if a rank panics: the others would wait for it for ever.
 struct AbortOnPanic(usize);
 
 impl Drop for AbortOnPanic {
@@ -181,14 +183,14 @@ impl Rank {
         }
     }
 
-    /// Notes where the rank is, for the report of a run that fails.
+    /// Records where the rank is, for the report of a failed run.
     pub fn set_place(&self, place: impl FnOnce() -> String) {
         if let Some(network) = &self.network {
             network.set_place(self.me, place());
         }
     }
 
-    /// Ends what is under way with ranks that have died, as a process does that waits.
+    /// Ends operations with ranks that have died, as a waiting process does.
     pub fn look_for_dead(&mut self) {
         if self.network.is_none() {
             return;
@@ -201,7 +203,7 @@ impl Rank {
         }
     }
 
-    /// Starts a send; `None`: it is complete. The bytes must stay until it is.
+    /// Starts a send; `None`: it is complete. The bytes must stay valid until it is.
     pub fn send(&mut self, mode: Mode, to: usize, tag: i32, bytes: &[u8]) -> Option<OpId> {
         // SAFETY: the tests keep the bytes, and do not change them, until the send has ended.
         let source = unsafe { Source::dense(bytes.as_ptr(), bytes.len()) };
@@ -213,9 +215,9 @@ impl Rank {
         self.engine.send(mode, &route, buf)
     }
 
-    /// Starts a receive. The bytes must stay until it is complete.
+    /// Starts a receive. The bytes must stay valid until it is complete.
     pub fn recv(&mut self, source: i32, tag: i32, bytes: &mut [u8]) -> OpId {
-        // SAFETY: the tests keep the bytes, and do not look at them, until the receive has ended.
+        // SAFETY: the tests keep the bytes, and do not read them, until the receive has ended.
         let target = unsafe { Target::dense(bytes.as_mut_ptr(), bytes.len()) };
         self.recv_buf(source, tag, target)
     }
@@ -234,7 +236,7 @@ impl Rank {
         }
     }
 
-    /// One turn of a wait.
+    /// One iteration of a wait.
     pub fn idle(&mut self, turns: &mut usize, place: impl FnOnce() -> String) {
         if self.engine.progress() {
             return;
@@ -258,7 +260,7 @@ impl Rank {
         }
     }
 
-    /// Moves messages for a while, as a rank does that computes between its calls.
+    /// Moves messages for a while, like a rank that computes between its calls.
     pub fn progress_for(&mut self, turns: usize) {
         for _ in 0..turns {
             self.engine.progress();

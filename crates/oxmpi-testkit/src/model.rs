@@ -1,5 +1,5 @@
-//! The serial model: given what every rank sent, in order, and whom each receive for any source got its message from, it
-//! says which message that must have been, and compares.
+//! The serial model: from what every rank sent, in order, and the source of each wildcard receive,
+//! it computes which message each receive must have got, and compares.
 
 use crate::program::{Key, Program};
 use crate::runner::{Certainty, Log, Received, content};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// What is wrong with a run, if anything.
 pub fn check(program: &Program, logs: &[Log]) -> Result<(), String> {
-    // It may also die when its actions are done and it waits for the others.
+    // It may also die after its actions, while it waits for the others.
     let dead = program.death.map(|(rank, _)| rank);
     let mut received = BTreeSet::new();
     for (rank, log) in logs.iter().enumerate().filter(|(rank, _)| dead != Some(*rank)) {
@@ -28,7 +28,7 @@ pub fn check(program: &Program, logs: &[Log]) -> Result<(), String> {
             }
         }
     }
-    // Everything that was sent between the living was received.
+    // Everything sent between living ranks was received.
     for (n, message) in program.messages.iter().enumerate() {
         if dead.is_none_or(|dead| message.from != dead && message.to != dead) && !received.contains(&n) {
             return Err(format!("message {n} was lost"));
@@ -50,7 +50,7 @@ fn check_sends(program: &Program, rank: usize, log: &Log, dead: Option<usize>) -
     Ok(())
 }
 
-/// Messages of a key that no receive has got yet, by source and in the order in which they were sent.
+/// Messages of a key that no receive has got yet, by source and in the order of sending.
 struct Pending {
     key: Key,
     sources: Vec<Vec<(usize, Certainty)>>,
@@ -66,7 +66,8 @@ impl Pending {
         Pending { key, sources: logs.iter().map(of_key).collect(), dead }
     }
 
-    /// The message that a receive must have got, if it got one; an error says how it differs from what it got.
+    /// The message that a receive must have got, if any; an error says how it differs from what it
+    /// got.
     fn take(&mut self, program: &Program, receive: &Received) -> Result<Option<usize>, String> {
         let Some((outcome, bytes)) = &receive.outcome else { return Err("a receive has no end".into()) };
         let truncated = match &outcome.error {
@@ -90,8 +91,8 @@ impl Pending {
             }
             let (n, certainty) = queue.remove(0);
             let result = compare(program, n, tag, receive.room, truncated, bytes);
-            // A receive that failed with the death of a rank may have taken the message with it, and one that the rank was
-            // about to withdraw may never have come.
+            // A receive that failed with the death of a rank may have taken the message with it,
+            // and a message that the dead rank was withdrawing may never have arrived.
             if result.is_ok() || !(is_dead || certainty == Certainty::Perhaps) {
                 return result.map(|()| Some(n)).map_err(|why| format!("message {n} from {source}: {why}"));
             }

@@ -1,5 +1,5 @@
-//! Random point-to-point programs. A [`Program`] is a list of messages with times; every such list is a program that
-//! ends, so a failing one can be made smaller by leaving messages out.
+//! Random point-to-point programs. A [`Program`] is a list of messages with times. Every such list
+//! is a program that ends, so a failing one can be shrunk by leaving messages out.
 //!
 //! ```text
 //! program.rs   what a program is, and the actions of each rank
@@ -7,9 +7,10 @@
 //! model.rs     a serial model says whether they may have seen that
 //! ```
 //!
-//! *Why a program ends.* The times put all sends, receives and waits into one serial order, and each rank does its own in
-//! that order. A wait stands in it only where enough of what it waits for comes earlier; all else is waited for at the end.
-//! Messages of different [`Key`]s never compete for a receive, and of one key there are as many receives as messages.
+//! *Why a program ends.* The times put all sends, receives and waits into one serial order, and
+//! each rank performs its own actions in that order. A wait is in it only where enough of what it
+//! waits for comes earlier; everything else is waited for at the end. Messages of different
+//! [`Key`]s never compete for a receive, and each key has as many receives as messages.
 
 use crate::{ANY_SOURCE, ANY_TAG};
 use oxmpi_core::matching::Pattern;
@@ -18,44 +19,45 @@ use oxmpi_transport::sim::Faults;
 #[derive(Clone, Debug)]
 pub struct Program {
     pub ranks: usize,
-    /// Decides what the network does.
+    /// Determines the faults of the network.
     pub seed: u64,
     /// A rank that dies, and when.
     pub death: Option<(usize, u64)>,
     pub messages: Vec<Message>,
 }
 
-/// A message, and the receive that its receiver posts on account of it (which may get another of the same key).
+/// A message, and the receive that its receiver posts for it (which may get another message of the
+/// same key).
 #[derive(Clone, Debug)]
 pub struct Message {
     pub from: usize,
     pub to: usize,
-    /// Its context, which says how its receiver asks for it: see [`Key`].
+    /// Its context, which determines how its receiver asks for it: see [`Key`].
     pub class: u32,
     pub tag: i32,
     pub length: usize,
     pub synchronous: bool,
-    /// The blocks of the sender's buffer, with gaps between them; 0: none.
+    /// The block length of the sender's buffer, with gaps between blocks; 0: dense.
     pub sender_block: usize,
     pub receiver_block: usize,
-    /// Taken back after so many turns, and sent again if that worked.
+    /// Cancelled after so many turns, and sent again if that succeeded.
     pub cancel: Option<usize>,
-    /// The receive is taken back after so many turns, and posted again if that worked.
+    /// The receive is cancelled after so many turns, and posted again if that succeeded.
     pub cancel_receive: Option<usize>,
-    /// Probed for and taken by a matched receive.
+    /// Probed for and received by a matched receive.
     pub probe: bool,
-    /// The receive has room for half of the message only.
+    /// The receive has room for only half of the message.
     pub short: bool,
     /// When it is sent, and when its receive is posted.
     pub sent_at: usize,
     pub received_at: usize,
-    /// How much later the send and the receive are waited for.
+    /// How much later the program waits for the send and the receive.
     pub wait_send: Option<usize>,
     pub wait_receive: Option<usize>,
 }
 
-/// Messages that the same receives accept: of one receiver and class; of one source unless the class is for any source,
-/// and of one tag unless it is for any tag.
+/// Messages that the same receives accept: with the same receiver and class; with the same source
+/// unless the class is for any source, and the same tag unless it is for any tag.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Key {
     pub to: usize,
@@ -64,7 +66,7 @@ pub struct Key {
     pub tag: i32,
 }
 
-/// What a rank does, by the number of the message.
+/// An action of a rank, by the number of the message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     Send(usize),
@@ -76,7 +78,7 @@ pub enum Action {
 }
 
 impl Message {
-    /// What is sent: a buffer in blocks has whole ones.
+    /// The length that is sent: whole blocks if the buffer has blocks.
     pub fn sent_length(&self) -> usize {
         if self.sender_block == 0 { self.length } else { self.length.next_multiple_of(self.sender_block) }
     }
@@ -95,7 +97,7 @@ impl Program {
 
     pub fn key(&self, message: usize) -> Key {
         let Message { from, to, class, tag, .. } = self.messages[message];
-        // Who waits for anybody cannot go on when somebody dies; that is another test.
+        // A receive from any source cannot complete when a rank dies; that is another test.
         let class = if self.death.is_some() { class & !1 } else { class };
         let source = if class & 1 != 0 { ANY_SOURCE } else { from as i32 };
         let tag = if class & 2 != 0 { ANY_TAG } else { tag };
@@ -131,8 +133,8 @@ impl Program {
         ranks
     }
 
-    /// Whose action it is, and what it is at its place: a wait that might never end is left out, and a probe that might
-    /// not is a plain receive.
+    /// The rank of an action, and the action itself: a wait that might never end is left out, and a
+    /// probe that might not is a plain receive.
     fn place(&self, action: Action, earlier: &[Action]) -> Option<(usize, Action)> {
         let is_receive = |other: &&Action| matches!(other, Action::Receive(_) | Action::Probe(_));
         let of_key = |key: Key| move |other: &&Action| self.key(other.message()) == key;
@@ -153,7 +155,7 @@ impl Program {
                 let index = before.filter(is_receive).filter(of_key(key)).count();
                 (sends(key) > index).then_some((message.to, action))
             }
-            // Which of the key's receives the message gets is not known: all must be there.
+            // Which of the key's receives gets the message is unknown: all must be posted.
             Action::WaitSend(_) => {
                 let all = (0..self.messages.len()).filter(|&other| self.key(other) == key).count();
                 (receives(key) == all).then_some((message.from, action))

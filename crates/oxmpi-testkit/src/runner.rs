@@ -1,5 +1,5 @@
-//! Runs a [`Program`] over a simulated network. Each rank notes what it sends and what it gets, at once, so that the notes
-//! of a rank that dies are there.
+//! Runs a [`Program`] over a simulated network. Each rank logs what it sends and receives at once,
+//! so that the log of a rank that dies is complete.
 
 use crate::program::{Action, Key, Program};
 use crate::{Rank, try_run};
@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What a rank did and saw.
 #[derive(Default, Debug)]
 pub struct Log {
-    /// In the order in which they were sent.
+    /// In the order of sending.
     pub sent: Vec<Sent>,
-    /// In the order in which the receives were posted.
+    /// In the order of posting.
     pub received: Vec<Received>,
-    /// Its actions are all done.
+    /// All its actions are done.
     pub ended: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Received {
     pub outcome: Option<(Outcome, Vec<u8>)>,
 }
 
-/// The notes of all ranks; an error is a failure of the run itself.
+/// The logs of all ranks; an error is a failure of the run itself.
 pub fn run_program(program: &Program) -> Result<Vec<Log>, String> {
     let logs: Vec<Mutex<Log>> = (0..program.ranks).map(|_| Mutex::default()).collect();
     let actions = program.actions();
@@ -83,7 +83,7 @@ pub fn content(message: usize, length: usize) -> Vec<u8> {
 struct Runner<'a> {
     program: &'a Program,
     log: &'a Mutex<Log>,
-    /// Under way: the operation, the buffer, and the place in the log.
+    /// Sends under way: the operation, the buffer, and the index in the log.
     sends: BTreeMap<usize, (OpId, Buffer, usize)>,
     receives: BTreeMap<usize, (OpId, Buffer, usize)>,
 }
@@ -145,7 +145,7 @@ impl Runner<'_> {
         self.note().sent[place].outcome = Some(outcome);
     }
 
-    /// The buffer of the receive on account of a message, and its place in the log.
+    /// The buffer of the receive for a message, and its index in the log.
     fn buffer(&self, n: usize) -> (Buffer, usize) {
         let message = &self.program.messages[n];
         let key = self.program.key(n);
@@ -159,14 +159,15 @@ impl Runner<'_> {
     fn receive(&mut self, rank: &mut Rank, n: usize) {
         let (mut buffer, place) = self.buffer(n);
         let pattern = self.program.key(n).pattern();
-        // SAFETY: the buffer lives, and is not looked at, until the receive has ended: in `receives`, or here.
+        // SAFETY: the buffer lives, and is not read, until the receive has ended: in `receives`, or
+        // here.
         let mut op = rank.engine.recv(pattern, unsafe { Target::new(buffer.region()) });
         if let Some(turns) = self.program.messages[n].cancel_receive {
             rank.progress_for(turns);
             rank.engine.cancel_recv(op);
             if rank.engine.outcome(op).is_some_and(|outcome| outcome.status.is_cancelled()) {
                 rank.wait(op);
-                // SAFETY: the buffer is not looked at until this receive has ended; the first one has.
+                // SAFETY: the buffer is not read until this receive has ended; the first one has.
                 op = rank.engine.recv(pattern, unsafe { Target::new(buffer.region()) });
             }
         }
@@ -182,14 +183,14 @@ impl Runner<'_> {
             if let Some(found) = rank.engine.take_message(&key.pattern()) {
                 break found;
             }
-            // Nothing more comes from it.
+            // Nothing more comes from a dead rank.
             if is_dead {
                 return;
             }
             rank.idle(&mut turns, || format!("it probes for {key:?}"));
         };
         let (mut buffer, place) = self.buffer(n);
-        // SAFETY: the buffer lives, and is not looked at, until the receive has ended: in `receives`.
+        // SAFETY: the buffer lives, and is not read, until the receive has ended: in `receives`.
         let op = rank.engine.recv_message(&envelope, message, unsafe { Target::new(buffer.region()) });
         self.receives.insert(n, (op, buffer, place));
     }
@@ -202,7 +203,7 @@ impl Runner<'_> {
     }
 }
 
-/// Memory of a message, dense or in blocks with gaps.
+/// The memory of a message, dense or in blocks with gaps.
 struct Buffer {
     memory: Vec<u8>,
     len: usize,
@@ -210,11 +211,11 @@ struct Buffer {
     datatype: Option<Arc<Datatype>>,
 }
 
-/// What gaps are filled with.
+/// The content of gaps.
 const GAP: u8 = 0xa5;
 
 impl Buffer {
-    /// Of so many bytes, or a few more with which the last block is whole.
+    /// So many bytes, or a few more so that the last block is complete.
     fn new(bytes: usize, block: usize) -> Buffer {
         if block == 0 || bytes == 0 {
             return Buffer { memory: vec![GAP; bytes], len: bytes, block: 0, datatype: None };
@@ -247,7 +248,7 @@ impl Buffer {
         }
     }
 
-    /// The first bytes; the gaps must be as they were.
+    /// The first bytes; the gaps must be unchanged.
     fn get(&self, bytes: usize) -> Vec<u8> {
         let gaps = (0..self.memory.len()).filter(|i| self.block != 0 && i / self.block % 2 == 1);
         for at in gaps {

@@ -1,4 +1,5 @@
-//! What every link must do, as functions that take the link. `tests/conformance.rs` runs each on each.
+//! What every link must do, as functions of the link. `tests/conformance.rs` runs each on each
+//! link.
 
 use crate::random::{Random, length};
 use crate::{ANY_SOURCE, ANY_TAG, Link, Rank, run, run_with};
@@ -11,7 +12,8 @@ use oxmpi_transport::sim::Faults;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Message number `n` from one rank to another: its length, mode and bytes follow from these three numbers.
+/// Message number `n` from one rank to another: its length, mode and bytes follow from these three
+/// numbers.
 fn message(link: Link, from: usize, to: usize, n: usize) -> (Mode, Vec<u8>) {
     let mut random = Random((from as u64) << 40 | (to as u64) << 20 | n as u64);
     let length = length(&mut random, link.most());
@@ -20,8 +22,8 @@ fn message(link: Link, from: usize, to: usize, n: usize) -> (Mode, Vec<u8>) {
     (mode, (0..length).map(|i| (seed.wrapping_add(i as u64 * 0x9d)) as u8).collect())
 }
 
-/// Everybody sends to everybody, in random order of sends and receives: messages of a pair arrive in order and whole,
-/// of every length and mode.
+/// All ranks send to all, in random order of sends and receives: the messages of a pair arrive
+/// complete and in order, for every length and mode.
 pub fn ordering(link: Link) {
     for ranks in [2, 3, 5] {
         let ranks = link.ranks(ranks);
@@ -74,7 +76,7 @@ fn everybody_to_everybody(link: Link, rank: &mut Rank, messages: usize) {
     }
 }
 
-/// Long messages, both ways at once.
+/// Long messages in both directions at once.
 pub fn long_transfers(link: Link) {
     let ranks = link.ranks(2);
     run(link, ranks, |rank| {
@@ -91,7 +93,8 @@ pub fn long_transfers(link: Link) {
     });
 }
 
-/// Types with gaps on either side or both, with short blocks and with long ones; the gaps stay as they were.
+/// Types with gaps at the sender, the receiver or both, with short and with long blocks; the gaps
+/// stay unchanged.
 pub fn types_with_gaps(link: Link) {
     let byte = oxmpi_datatype::predefined(MPI_BYTE.0).expect("a predefined type");
     let gapped = |blocks: i64, length: i64| {
@@ -117,7 +120,7 @@ pub fn types_with_gaps(link: Link) {
                 (0..packed).for_each(|i| from[at(gaps[0], i)] = value(i));
                 let (mut receive, mut send) = (None, None);
                 if rank.me == ranks - 1 {
-                    // SAFETY: `to` has `span` bytes, and is not looked at until the receive has ended.
+                    // SAFETY: `to` has `span` bytes, and is not read until the receive has ended.
                     let to = unsafe { Target::new(buf(gaps[1], &mut to)) };
                     receive = Some(rank.recv_buf(0, 2, to));
                 }
@@ -142,7 +145,7 @@ pub fn types_with_gaps(link: Link) {
     }
 }
 
-/// A synchronous send, long or short, is not complete before its receive is there.
+/// A synchronous send, long or short, is not complete before its receive is posted.
 pub fn synchronous_mode(link: Link) {
     for length in [0, 8, 3000, 200_000] {
         let ranks = link.ranks(2);
@@ -167,7 +170,7 @@ pub fn synchronous_mode(link: Link) {
     }
 }
 
-/// Cancel and receive race: exactly one of them wins, and what was cancelled is never received.
+/// Cancel and receive race: exactly one of them wins, and a cancelled message is never received.
 pub fn cancel_races_with_claim(link: Link) {
     let ranks = link.ranks(2);
     run(link, ranks, |rank| {
@@ -201,7 +204,8 @@ pub fn cancel_races_with_claim(link: Link) {
     });
 }
 
-/// A receive that nothing has met can be cancelled, and the message that comes later meets the next one.
+/// A receive that no message has matched can be cancelled, and a later message matches the next
+/// receive.
 pub fn cancelled_receives(link: Link) {
     let ranks = link.ranks(2);
     run(link, ranks, |rank| {
@@ -221,7 +225,8 @@ pub fn cancelled_receives(link: Link) {
     });
 }
 
-/// Many senders and receives of any source: each pair's messages keep their order, and none is lost.
+/// Many senders and wildcard receives: the messages of each pair keep their order, and none is
+/// lost.
 pub fn many_senders_to_any_source(link: Link) {
     let each = link.times(300) as i32;
     let ranks = link.ranks(6);
@@ -252,17 +257,17 @@ pub fn many_senders_to_any_source(link: Link) {
     });
 }
 
-/// A flood to a rank that receives nothing: what it stores is bounded, its later messages still find their receives, and
-/// in the end all arrive.
+/// A flood to a rank that receives nothing: its stored messages are bounded, later messages still
+/// find their receives, and in the end all arrive.
 pub fn flood_with_bounded_memory(link: Link) {
     if link == Link::Loopback {
-        // What a rank sends to itself is its own to bound.
+        // A rank must bound what it sends to itself.
         return;
     }
     const BYTES: usize = 8 << 10;
     const COUNT: usize = STORE_LIMIT / BYTES * 3 / 2;
     let sent = &AtomicUsize::new(0);
-    // In small packets so many bytes would take too long.
+    // With small packets so many bytes would take too long.
     let wide = |faults: &mut Faults| (faults.part, faults.capacity) = (16 << 10, 2000);
     run_with(link, 2, wide, |rank| {
         let bytes = vec![9u8; BYTES];
@@ -280,7 +285,8 @@ pub fn flood_with_bounded_memory(link: Link) {
         let op = rank.recv(0, 2, &mut last);
         assert!(rank.wait(op).error.is_none());
         assert_eq!((last[0], sent.load(Ordering::Relaxed)), (4, COUNT));
-        // Beside the limit: what was on its way when the sender was told, and a note of each offer.
+        // Beyond the limit: what was in flight when the sender was told, and a record of each
+        // offer.
         let slack = (4 << 20) + 256 * COUNT;
         assert!(rank.engine.stored() <= STORE_LIMIT + slack, "{} bytes are stored", rank.engine.stored());
         for _ in 0..COUNT {
@@ -292,7 +298,7 @@ pub fn flood_with_bounded_memory(link: Link) {
     });
 }
 
-/// A message longer than its receive fills the buffer, and the receiver is told.
+/// A message longer than its receive fills the buffer, and the receiver gets an error.
 pub fn truncation(link: Link) {
     for length in [50, 5_000, 30_000, 500_000] {
         let ranks = link.ranks(2);
@@ -310,13 +316,14 @@ pub fn truncation(link: Link) {
                 assert!(small[..room].iter().all(|&byte| byte == 7));
                 assert_eq!(small[room], 0, "one past the buffer");
             }
-            // The sender is not to blame.
+            // The send succeeds.
             rank.wait_send(send);
         });
     }
 }
 
-/// A message that was probed and taken is received by who took it, and by no receive of the same pattern.
+/// A message that was probed and taken is received only by the matched receive, and by no receive
+/// with the same pattern.
 pub fn matched_probe(link: Link) {
     for length in [16, 6_000, 300_000] {
         let ranks = link.ranks(2);
@@ -338,7 +345,7 @@ pub fn matched_probe(link: Link) {
                 };
                 let (mut mine, mut other) = (vec![0u8; length], vec![0u8; length]);
                 let later = rank.recv(ANY_SOURCE, 6, &mut other);
-                // SAFETY: `mine` is not looked at until the receive has ended.
+                // SAFETY: `mine` is not read until the receive has ended.
                 let target = unsafe { Target::dense(mine.as_mut_ptr(), length) };
                 let now = rank.engine.recv_message(&envelope, taken, target);
                 assert!(rank.wait(later).error.is_none() && rank.wait(now).error.is_none());
@@ -349,8 +356,8 @@ pub fn matched_probe(link: Link) {
     }
 }
 
-/// A peer dies: sends to it and receives from it end with the error that is given, whatever they wait for, and other
-/// operations go on.
+/// A peer dies: sends to it and receives from it end with the given error, whatever they wait for,
+/// and other operations continue.
 pub fn death_of_a_peer(link: Link) {
     if link == Link::Loopback {
         return;
@@ -378,8 +385,8 @@ pub fn death_of_a_peer(link: Link) {
     });
 }
 
-/// Many sends are withdrawn in any order while the receiver takes what it gets: both sides agree on which were received,
-/// and the rest keep their order.
+/// Many sends are withdrawn in any order while the receiver takes what arrives: both sides agree on
+/// which were received, and the rest keep their order.
 pub fn many_cancels(link: Link) {
     let ranks = link.ranks(2);
     let count = link.times(300);
@@ -406,7 +413,7 @@ pub fn many_cancels(link: Link) {
                 }
             }
             if ranks == 1 {
-                // What was not withdrawn by now is received below.
+                // Messages that are not withdrawn by now are received below.
                 sends.iter().enumerate().for_each(|(n, op)| {
                     survivors[n] = u8::from(!op.is_some_and(|op| rank.engine.is_done(op)));
                 });
@@ -438,7 +445,7 @@ pub fn many_cancels(link: Link) {
     });
 }
 
-/// A message that was withdrawn is seen by no probe.
+/// No probe finds a withdrawn message.
 pub fn withdrawn_messages_are_not_probed(link: Link) {
     let ranks = link.ranks(2);
     run(link, ranks, |rank| {
@@ -484,8 +491,9 @@ pub fn floods_that_meet(link: Link) {
     });
 }
 
-/// A rank dies while all are at it: what is under way with it ends, well or with the class for dead peers, and what the
-/// others do among themselves goes on. Only on a link that can lose a rank.
+/// A rank dies during communication between all ranks: operations with it end, successfully or with
+/// the class for dead peers, and operations between the others continue. Only on a link that can
+/// lose a rank.
 pub fn death_at_any_time(link: Link) {
     const DEAD: usize = 2;
     let Link::Sim(seed) = link else { return };

@@ -1,7 +1,7 @@
 //! Random point-to-point programs over the simulated network with faults, checked against the serial model.
 //!
-//! Each program has a number; a failure prints it with the smallest program that still fails. `OXMPI_SIM_PROGRAM=N` runs
-//! that one alone, `OXMPI_SIM_PROGRAMS=N` so many instead of 200.
+//! Each program has a number; a failure prints it with the smallest program that still fails.
+//! `OXMPI_SIM_PROGRAM=N` runs only that one, `OXMPI_SIM_PROGRAMS=N` so many instead of 200.
 
 use oxmpi_testkit::model::check;
 use oxmpi_testkit::program::{Message, Program};

@@ -1,4 +1,5 @@
-//! The simulated network itself: a seed is a run, and a run in which nothing moves any more ends with a report.
+//! The simulated network itself: a seed determines the run, and a run in which nothing moves any
+//! more ends with a report.
 
 use oxmpi_core::engine::Mode;
 use oxmpi_testkit::{ANY_SOURCE, ANY_TAG, Link, Rank, run, seeds, try_run};
@@ -6,7 +7,8 @@ use oxmpi_transport::sim::{Faults, Network};
 use oxmpi_transport::{Life, Peer};
 use std::sync::Mutex;
 
-/// Everybody sends to rank 0, which takes what comes: the order of arrivals and the number of turns.
+/// All ranks send to rank 0, which receives everything: the order of arrivals and the number of
+/// turns.
 fn arrivals(seed: u64) -> (Vec<(i32, i32)>, u64) {
     let network = Network::new(seed, 4);
     let order = Mutex::new(Vec::new());
@@ -67,7 +69,7 @@ fn a_failure_of_one_rank_ends_the_others() {
     assert!(text.contains("seed 3: rank 1 has failed: on purpose"), "{text}");
 }
 
-/// Nothing is shared between ranks, so nothing but packets can connect them.
+/// Ranks share nothing, so only packets can connect them.
 #[test]
 fn ranks_have_no_memory_in_common() {
     run(Link::Sim(1), 2, |rank| {
@@ -88,7 +90,7 @@ fn the_dead_are_known_as_such() {
         let error = rank.wait(op).error.expect("rank 1 has died");
         assert_eq!(error.text(), "rank 1 has died");
         assert_eq!(rank.engine.life(Peer::far(1)), Life::Dead);
-        // What is sent to it later ends as well.
+        // A later send to it ends as well.
         let op = rank.send(Mode::Synchronous, 1, 3, &[1; 100]).expect("a synchronous send waits");
         assert_eq!(rank.wait(op).error.expect("rank 1 has died").text(), "rank 1 has died");
     };

@@ -1,4 +1,4 @@
-//! Arrays of integers of the program, read where they lie.
+//! The program's integer arrays, read in place.
 
 /// An input array of `int` or of `MPI_Count`/`MPI_Aint`.
 #[derive(Clone, Copy)]
@@ -27,7 +27,8 @@ impl Ints {
     /// The array has more than `i` elements.
     #[inline]
     pub unsafe fn get(self, i: usize) -> i64 {
-        // SAFETY: the constructor fixed the type of the elements; the caller knows that there are enough.
+        // SAFETY: the constructor fixed the type of the elements, and there are more than `i`: this
+        // function's condition.
         unsafe {
             if self.wide { self.ptr.cast::<i64>().add(i).read() } else { self.ptr.cast::<i32>().add(i).read().into() }
         }

@@ -1,4 +1,4 @@
-//! Handles of datatypes: for new ones, and for predefined ones that have no name.
+//! Handles of datatypes: for new ones, and for predefined ones without a name.
 
 use oxmpi_abi::constants::MPI_ERR_NO_SPACE;
 use oxmpi_abi::handle;
@@ -7,7 +7,8 @@ use oxmpi_core::guard::Guard;
 use oxmpi_datatype::{Datatype, predefined_or_marker};
 use std::sync::Arc;
 
-/// A type that is only asked about itself: the markers of MPI-1 may be, too. They come out of `MPI_Type_get_contents`.
+/// A type for queries about itself, which also accept the markers of MPI-1. `MPI_Type_get_contents`
+/// returns them.
 pub fn asked<'g>(guard: &'g Guard, handle: handle::Datatype) -> Result<&'g Arc<Datatype>> {
     match predefined_or_marker(handle.0) {
         Some(found) => Ok(found),
@@ -15,7 +16,7 @@ pub fn asked<'g>(guard: &'g Guard, handle: handle::Datatype) -> Result<&'g Arc<D
     }
 }
 
-/// A handle for a type that was just made.
+/// A handle for a new type.
 pub fn add(guard: &mut Guard, new: Arc<Datatype>) -> Result<handle::Datatype> {
     match guard.types.try_insert(new) {
         Ok(handle) => Ok(handle::Datatype(handle)),

@@ -1,4 +1,4 @@
-//! Groups: handles for new ones. What groups are is in `group.rs` of `oxmpi-core`.
+//! Handles for new groups. `group.rs` of `oxmpi-core` has the groups.
 
 use oxmpi_abi::constants::{MPI_ERR_NO_SPACE, MPI_GROUP_EMPTY};
 use oxmpi_abi::handle::Group as Handle;
@@ -7,7 +7,7 @@ use oxmpi_core::group::Group;
 use oxmpi_core::guard::Guard;
 use std::sync::Arc;
 
-/// The handle of a new group. There is one empty group.
+/// The handle of a new group. All empty groups have the same one.
 pub fn add(guard: &mut Guard, group: Group) -> Result<Handle> {
     if group.is_empty() {
         return Ok(MPI_GROUP_EMPTY);

@@ -1,4 +1,5 @@
-//! The parts of the machine that a process can be confined to, from sysfs. What sysfs does not tell does not exist here.
+//! The parts of the machine that a process can be confined to, from sysfs. A part that sysfs does
+//! not list does not exist here.
 
 use oxmpi_base::cpus::CpuSet;
 use oxmpi_base::ids::Peer;
@@ -20,7 +21,7 @@ pub enum Resource {
     HwThread,
 }
 
-/// All kinds by name, a kind that contains others before them.
+/// All kinds by name; a kind that contains others comes before them.
 pub const RESOURCES: [(&str, Resource); 8] = [
     ("hwloc://Machine", Resource::Machine),
     ("hwloc://Package", Resource::Package),
@@ -33,20 +34,20 @@ pub const RESOURCES: [(&str, Resource); 8] = [
 ];
 
 impl Resource {
-    /// By name, with or without the provider, in any case; some have a second name.
+    /// By name, with or without the provider, in upper or lower case; some have a second name.
     pub fn named(name: &str) -> Option<Resource> {
         let strip = |name: &str| name.rsplit("://").next().unwrap_or_default().to_ascii_lowercase();
         let wanted = match strip(name).as_str() {
             "socket" => String::from("package"),
             "numa" => String::from("numanode"),
             "hwthread" => String::from("pu"),
-            // Data caches are what hwloc counts.
+            // hwloc counts data caches.
             other => other.replace("dcache", "cache"),
         };
         RESOURCES.iter().find(|(known, _)| strip(known) == wanted).map(|(_, resource)| *resource)
     }
 
-    /// The CPUs of the instance that a CPU belongs to; `None` when the machine has no such thing.
+    /// The CPUs of the instance that contains a CPU; `None` if the machine has none of this kind.
     fn around(self, cpu: usize) -> Option<CpuSet> {
         match self {
             Resource::Machine => read("/sys/devices/system/cpu/online"),
@@ -67,29 +68,30 @@ impl Resource {
         }
     }
 
-    /// The instance that all of these CPUs lie in, by the number of its first CPU. `None` when they lie in several. Other
-    /// nodes have instances with the same numbers.
+    /// The instance that contains all of these CPUs, by the number of its first CPU; `None` if
+    /// there are several. Other nodes have instances with the same numbers.
     pub fn instance(self, cpus: &CpuSet) -> Option<u32> {
         let around = self.around(cpus.iter().next()?)?;
         let first = around.iter().next()?;
         cpus.iter().all(|cpu| around.contains(cpu)).then_some(first as u32)
     }
 
-    /// Whether the machine has such a thing.
+    /// Whether the machine has a resource of this kind.
     pub fn exists(self, cpus: &CpuSet) -> bool {
         cpus.iter().next().is_some_and(|cpu| self.around(cpu).is_some())
     }
 }
 
-/// The number of an instance on this node among those of all nodes, which have equal numbers for theirs.
+/// A number for an instance that is unique among all nodes, whose instances have equal numbers.
 pub fn on_node(node: &NodeMemory, instance: u32) -> u32 {
     /// More CPUs than a node has.
     const INSTANCE_BITS: u32 = 13;
     node.nodes().own_node().number() << INSTANCE_BITS | instance
 }
 
-/// Where the processes of a group run; nothing when not all are bound. What is inside a node is looked at where all are on
-/// one: others do not know where the processes of a node are bound, and all must come to the same positions.
+/// Where the processes of a group run; empty when not all are bound. Positions inside a node are
+/// used only if all processes are on one node: other nodes do not know where its processes are
+/// bound, and all must compute the same positions.
 pub fn positions(node: &NodeMemory, group: &Ranks) -> Vec<Position> {
     let on = |process: Peer| node.id_of(process).node.number();
     let first = group.iter().next().map(on);
@@ -107,7 +109,7 @@ pub fn positions(node: &NodeMemory, group: &Ranks) -> Vec<Position> {
 fn positions_of(cpus: &[usize]) -> Vec<Position> {
     const KINDS: [Resource; LEVELS - 1] =
         [Resource::Package, Resource::NumaNode, Resource::Cache(3), Resource::Cache(2), Resource::Core];
-    // CPUs come again and again, and what sysfs says of one is read from files.
+    // CPUs are queried repeatedly, and sysfs is read from files.
     static KNOWN: Mutex<BTreeMap<usize, Position>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut position = |cpu: usize| {

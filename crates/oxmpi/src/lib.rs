@@ -11,10 +11,11 @@
 //! args.rs  hardware.rs      arrays of the program; the parts of the machine
 //! ```
 //!
-//! A function gets the [`Call`](oxmpi_core::call::Call) that it serves, which knows its library; nothing here is global,
-//! so a test can run several ranks as threads. Above is `oxmpi-capi`, which turns C's arguments into these types; below
-//! is `oxmpi-core`, which has the objects behind handles and all waiting. Functions of the program come as closures or
-//! traits, and are called with no guard in hand.
+//! A function gets the [`Call`](oxmpi_core::call::Call) that it serves, which knows its library;
+//! nothing here is global, so a test can run several ranks as threads. Above is `oxmpi-capi`, which
+//! converts C's arguments to these types; below is `oxmpi-core`, which has the objects behind
+//! handles and all waiting. User functions are passed as closures or traits, and are called without
+//! a guard.
 
 pub mod args;
 pub mod coll;

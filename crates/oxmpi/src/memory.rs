@@ -1,5 +1,5 @@
-//! Memory that the library gives to the program (`MPI_Alloc_mem`). It lies in the job's segment, so that a window over it is
-//! as good as one that the library allocated: other ranks map it.
+//! Memory from `MPI_Alloc_mem`. It lies in the job's segment, so that a window over it is as fast
+//! as one that the library allocated: other ranks map it.
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
@@ -15,10 +15,10 @@ use std::alloc::Layout;
 const DEFAULT_ALIGNMENT: usize = 64;
 const PAGE: usize = 4096;
 
-/// Each is a mapping of its own, of which the kernel allows some ten thousand.
+/// Each allocation is a mapping of its own, and the kernel allows some ten thousand.
 const MOST_IN_SEGMENT: usize = 8192;
 
-/// Gives the program memory of so many bytes, with an alignment that [`minimum_alignment`] found.
+/// Allocates memory for the program, with an alignment from [`minimum_alignment`].
 pub fn allocate(guard: &mut Guard, bytes: usize, alignment: usize) -> Result<*mut u8> {
     let shared = if guard.memory.len() < MOST_IN_SEGMENT && alignment <= PAGE {
         guard.memory.reuse(bytes).or_else(|| in_segment(guard, bytes))
@@ -30,7 +30,7 @@ pub fn allocate(guard: &mut Guard, bytes: usize, alignment: usize) -> Result<*mu
         guard.memory.give(base.addr(), Origin::Segment(mapping));
         return Ok(base);
     }
-    // One byte at least, so that every allocation has an address of its own.
+    // At least one byte, so that every allocation has its own address.
     if let Ok(layout) = Layout::from_size_align(bytes.max(1), alignment) {
         // SAFETY: the layout has at least one byte.
         let base = unsafe { std::alloc::alloc(layout) };
@@ -42,7 +42,7 @@ pub fn allocate(guard: &mut Guard, bytes: usize, alignment: usize) -> Result<*mu
     bail!(MPI_ERR_NO_MEM, "no memory for {bytes} bytes aligned to {alignment}")
 }
 
-/// Takes memory back that [`allocate`] gave, by its address.
+/// Frees memory from [`allocate`], by its address.
 ///
 /// # Safety
 /// Nobody uses the memory any more.
@@ -56,7 +56,8 @@ pub unsafe fn free(guard: &mut Guard, address: usize) -> Result<()> {
                 guard.engine.node_mut().release(area);
             }
         }
-        // SAFETY: `allocate` got it with this layout and noted it once; the note is gone now, so nobody frees it again.
+        // SAFETY: `allocate` allocated it with this layout and recorded it once; the record is gone
+        // now, so it is not freed again.
         Some(Origin::Heap(layout)) => unsafe {
             std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(address), layout);
         },
@@ -78,7 +79,7 @@ fn in_segment(process: &mut Process, bytes: usize) -> Option<Mapping> {
     }
 }
 
-/// The alignment that the hints of an allocation ask for.
+/// The alignment that the hints of an allocation request.
 pub fn minimum_alignment(info: &Info) -> Result<usize> {
     const KEY: &str = "mpi_minimum_memory_alignment";
     let Some(wanted) = info.text(KEY) else { return Ok(DEFAULT_ALIGNMENT) };

@@ -12,7 +12,7 @@ use oxmpi_core::request::Body;
 use oxmpi_core::wait::waiting::Unending;
 use ranks::{Rank, with_ranks};
 
-/// Bytes that go over a board in one round, over its staging buffers, and by other ways.
+/// Lengths that go over a board in one round, over its staging buffers, and by other algorithms.
 const LENGTHS: [usize; 4] = [1, 100, 5_000, 200_000];
 
 fn block(numbers: &[i32]) -> Block {
@@ -23,7 +23,7 @@ fn block_mut(numbers: &mut [i32]) -> Block {
     Block::new(numbers.as_mut_ptr().cast(), numbers.len() as i64, MPI_INT)
 }
 
-/// What a rank gives.
+/// The data of a rank.
 fn own(rank: usize, length: usize) -> Vec<i32> {
     (0..length).map(|i| (rank * 1000 + i % 997) as i32).collect()
 }
@@ -117,7 +117,7 @@ fn data_goes_from_and_to_every_root() {
                 assert_eq!(buffer, given);
                 coll::allgather(&me.call(Fun::Allgather), Blocking, block(&given), one, world).unwrap();
                 assert_eq!(all, everybodys);
-                // Everybody gives each rank what that rank alone has.
+                // Each rank sends to each other rank a block that only that rank gets.
                 coll::alltoall(&me.call(Fun::Alltoall), Blocking, each, one, world).unwrap();
                 let expected: Vec<i32> = (0..size).flat_map(|_| own(me.rank, length)).collect();
                 assert_eq!(all, expected);
@@ -130,7 +130,7 @@ fn data_goes_from_and_to_every_root() {
 fn blocks_of_different_lengths_lie_where_their_displacements_say() {
     let size = 3;
     with_ranks(size, |me| {
-        // Rank n gives n + 1 numbers; they lie in reverse order with a gap between them.
+        // Rank n sends n + 1 numbers; they are received in reverse order with gaps.
         let counts: Vec<i32> = (0..size as i32).map(|rank| rank + 1).collect();
         let displs: Vec<i64> = (0..size as i64).rev().map(|place| place * 4).collect();
         let given = own(me.rank, me.rank + 1);
@@ -163,7 +163,7 @@ fn a_wrong_argument_is_an_error_before_anything_is_sent() {
             assert_eq!(bcast(good, 0, MPI_COMM_NULL), MPI_ERR_COMM);
             assert_eq!(bcast(Block { count: -1, ..good }, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
             assert_eq!(bcast(Block { datatype: MPI_DATATYPE_NULL, ..good }, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
-            // The next call of all ranks works as if nothing had been.
+            // The next call of all ranks works as if nothing had happened.
             coll::barrier(&me.call(Fun::Barrier), Blocking, MPI_COMM_WORLD).unwrap();
         }
     });

@@ -1,4 +1,4 @@
-//! Communicators without C: split, made of groups, used, and ended with their attributes.
+//! Communicators without C: split, made from groups, used, and freed with their attributes.
 
 mod ranks;
 
@@ -32,7 +32,7 @@ fn remove(me: &Rank, comm: Comm) {
 fn the_parts_of_a_split_work_side_by_side() {
     with_ranks(5, |me| {
         let call = me.call(Fun::CommSplit);
-        // In reverse order; the last rank is in no part.
+        // In reverse order; the last rank has no color.
         let color = (me.rank < 4).then_some(me.rank as u32 % 2);
         let args = SplitArgs { color, key: -(me.rank as i32) };
         let made = comm::split(&call, &mut call.enter().unwrap(), MPI_COMM_WORLD, args).unwrap();
@@ -89,7 +89,7 @@ fn attributes_end_with_their_communicator_and_belong_to_one_rank() {
         });
         let callbacks = Callbacks { copy: OnCopy::Same, delete: Some(delete) };
         let key = me.library.create_key(Owner::Comm, callbacks).unwrap();
-        // Both ranks have the same handle and the same key, and values of their own.
+        // Both ranks have the same handle and the same key, and different values.
         me.library.set_attribute(Object::Comm(made), key, Value::Pointer(me.rank + 7)).unwrap();
         sum(&me, made, 0);
         assert_eq!(me.library.attribute(Object::Comm(made), key), Ok(Some(me.rank + 7)));

@@ -1,4 +1,5 @@
-//! Files without C: opened together, written in turns, read back; a representation of the program.
+//! Files without C: opened together, written in turns, read back; a user-defined data
+//! representation.
 
 mod ranks;
 
@@ -14,7 +15,7 @@ use oxmpi_io::{Conversion, Functions, Mode, View};
 use ranks::{Rank, with_ranks};
 use std::sync::Arc;
 
-/// A file of the test's own that is gone at the end.
+/// A file of the test, deleted at the end.
 struct Path(String);
 
 impl Path {
@@ -50,10 +51,10 @@ fn what_the_ranks_write_they_read_back() {
     let path = Path::new("rw");
     with_ranks(3, |me| {
         let fh = open_file(&me, &path).unwrap();
-        // Each at its own place, all together.
+        // Each rank at its own offset, collectively.
         let mut own = [me.rank as i32; 100];
         assert_eq!(access(&me, fh, At::Offset(me.rank as i64 * 400), true, true, &mut own), 400);
-        // In the order of ranks, of different lengths, from where the shared pointer is.
+        // In rank order, with different lengths, at the shared file pointer.
         let mut turn = vec![10 + me.rank as i32; me.rank + 1];
         let shared = Arc::clone(&me.call(Fun::FileSeekShared).enter().unwrap().file(fh).unwrap().shared);
         if me.rank == 0 {
@@ -66,7 +67,7 @@ fn what_the_ranks_write_they_read_back() {
         // SAFETY: no memory is involved.
         unsafe { oxmpi::coll::barrier(&call, oxmpi::coll::Blocking, MPI_COMM_WORLD).unwrap() };
         let mut all = vec![-1; 310];
-        // Beyond the end there is nothing.
+        // Nothing is read beyond the end.
         assert_eq!(access(&me, fh, At::Offset(0), false, false, &mut all), 306 * 4);
         let expected: Vec<i32> = (0..300).map(|i| i / 100).chain([10, 11, 11, 12, 12, 12]).chain([-1; 4]).collect();
         assert_eq!(all, expected);
@@ -83,7 +84,7 @@ fn a_file_that_cannot_be_opened_is_an_error_everywhere() {
     });
 }
 
-/// Stores numbers the other way round, and twice as long.
+/// Stores numbers in reverse byte order, and twice as long.
 struct Reversed;
 
 impl Functions for Reversed {

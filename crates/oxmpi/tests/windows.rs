@@ -25,7 +25,7 @@ fn fence(call: &Call, win: Win) {
     guard.win_mut(win).unwrap().window.end_fence(0);
 }
 
-/// Each rank puts its number into its place at every rank, between two fences.
+/// Each rank puts its number into its element at every rank, between two fences.
 fn put_to_all(me: &Rank, win: Win) {
     let call = Call::new(me.library, Fun::Put, On::Win(win));
     fence(&call, win);
@@ -59,7 +59,7 @@ fn puts_arrive_in_memory_of_every_kind() {
             rma::remove(&Call::new(me.library, Fun::WinFree, On::Win(win)), win).unwrap();
             assert!(me.call(Fun::WinFree).enter().unwrap().win(win).is_err());
         }
-        // The program's own memory, first any, then some that the others can map.
+        // The program's own memory: first any memory, then memory that the others can map.
         let mut own = vec![0u64; me.size];
         let call = me.call(Fun::AllocMem);
         let given = memory::allocate(&mut call.enter().unwrap(), me.size * 8, 64).unwrap();
@@ -71,7 +71,8 @@ fn puts_arrive_in_memory_of_every_kind() {
         }
         // SAFETY: the window over it is gone.
         unsafe { memory::free(&mut call.enter().unwrap(), given.addr()).unwrap() };
-        // SAFETY: it is not the program's any more, which is found out before anything is freed.
+        // SAFETY: the memory is not the program's any more, which is detected before anything is
+        // freed.
         let again = unsafe { memory::free(&mut call.enter().unwrap(), given.addr()) };
         assert_eq!(again.unwrap_err().class(), MPI_ERR_BASE);
     });
@@ -101,7 +102,7 @@ fn memory_is_given_again_and_every_piece_is_apart() {
         let first = memory::allocate(&mut guard, 10_000, 64).unwrap();
         let second = memory::allocate(&mut guard, 10_000, 64).unwrap();
         assert!(first.addr().abs_diff(second.addr()) >= 10_000);
-        // More than a page can be aligned to comes from elsewhere.
+        // Alignments beyond a page use the heap.
         let aligned = memory::allocate(&mut guard, 1, 1 << 16).unwrap();
         assert_eq!(aligned.addr() % (1 << 16), 0);
         for base in [first, second, aligned] {

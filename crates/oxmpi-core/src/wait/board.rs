@@ -37,7 +37,7 @@ impl<'a, 'l> BoardWait<'a, 'l> {
 }
 
 /// Polls while every awake rank has a CPU (some ten microseconds).
-const LOOKS: usize = 250;
+const POLLS: usize = 250;
 /// Yields, when ranks outnumber CPUs, before messages are polled.
 const CPU_YIELDS: usize = 8;
 
@@ -46,14 +46,14 @@ impl Wait for BoardWait<'_, '_> {
     fn shortly(&mut self, mut ready: impl FnMut() -> bool) -> bool {
         // With pauses: polling as often as possible delays the awaited write, and the other thread
         // of the core.
-        let mut look = |_| {
+        let mut poll = |_| {
             let is_ready = ready();
             if !is_ready {
                 std::hint::spin_loop();
             }
             is_ready
         };
-        !wait::is_oversubscribed(self.guard.shared().job()) && (0..LOOKS).any(&mut look)
+        !wait::is_oversubscribed(self.guard.shared().job()) && (0..POLLS).any(&mut poll)
     }
 
     #[inline]

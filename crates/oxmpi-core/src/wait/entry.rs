@@ -19,10 +19,10 @@ impl Library {
             let Some(shared) = self.shared() else { return };
             // A call that has not seen the word by now has marked itself as inside before.
             wait::order_everywhere(shared.barrier);
-            let mut looks = 0;
+            let mut polls = 0;
             while self.entry.is_inside() {
-                looks += 1;
-                if looks < YIELDS { wait::yield_cpu() } else { std::thread::sleep(PAUSE) }
+                polls += 1;
+                if polls < YIELDS { wait::yield_cpu() } else { std::thread::sleep(PAUSE) }
             }
             // A call that sleeps believes that it is the only thread; it must wake up to notice the
             // lock.

@@ -1,15 +1,16 @@
-//! The hints that communicators know. All are the program's assertions; they are kept and reported, and none changes what a
-//! message does, because nothing would be faster for it. No communicator inherits any.
+//! The hints that communicators know. All are assertions of the program; they are stored and
+//! reported, and none changes what a message does, because nothing would become faster. No
+//! communicator inherits any.
 //!
-//! Memory kinds are here too, since every object reports those that it supports: communicators those of their session, or
-//! of the world.
+//! Memory kinds are here, too, since every object reports those that it supports: communicators
+//! those of their session, or of the world.
 
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::Session;
 use oxmpi_core::info::Info;
 use oxmpi_core::library::{Library, MEMORY_ALLOC_KINDS};
 
-/// Booleans that are false unless the program says otherwise.
+/// Booleans that are false unless the program sets them.
 const ASSERTIONS: [&str; 5] = [
     "mpi_assert_no_any_tag",
     "mpi_assert_no_any_source",
@@ -18,12 +19,13 @@ const ASSERTIONS: [&str; 5] = [
     "mpi_assert_strict_persistent_collective_ordering",
 ];
 
-/// Which memory the program will use on an object.
+/// The memory that the program will use on an object.
 const ASSERTED_KINDS: &str = "mpi_assert_memory_alloc_kinds";
-/// Which memory an object or a session supports.
+/// The memory that an object or a session supports.
 pub const MEMORY_KINDS: &str = "mpi_memory_alloc_kinds";
 
-/// Takes over what is known and makes sense for an object of that session, or of the world; the rest is dropped.
+/// Takes the hints that are known and valid for an object of that session, or of the world; drops
+/// the rest.
 pub fn update(library: &Library, hints: &mut Info, given: &Info, session: Option<Session>) -> Result<()> {
     for key in ASSERTIONS {
         if let Some(value) = given.boolean(key) {
@@ -32,7 +34,7 @@ pub fn update(library: &Library, hints: &mut Info, given: &Info, session: Option
     }
     if let Some(kinds) = given.get(ASSERTED_KINDS.as_bytes())? {
         let supported = supported_kinds(library, session);
-        // One that we do not support makes the assertion void.
+        // A kind that we do not support makes the assertion void.
         if given.list(ASSERTED_KINDS).all(|kind| is_part_of(kind, &supported)) {
             hints.set(ASSERTED_KINDS.as_bytes(), kinds)?;
         }
@@ -40,7 +42,7 @@ pub fn update(library: &Library, hints: &mut Info, given: &Info, session: Option
     Ok(())
 }
 
-/// All hints with their present values, defaults included.
+/// All hints with their current values, including defaults.
 pub fn in_force(library: &Library, hints: &Info, session: Option<Session>) -> Result<Info> {
     let mut all = Info::new();
     for key in ASSERTIONS {
@@ -53,14 +55,14 @@ pub fn in_force(library: &Library, hints: &Info, session: Option<Session>) -> Re
     Ok(all)
 }
 
-/// The memory kinds that the objects of a session support, or those of the world.
+/// The memory kinds that the objects of a session, or of the world, support.
 fn supported_kinds(library: &Library, session: Option<Session>) -> String {
     let of_session = |session| library.session(session, |found| found.hints.text(MEMORY_KINDS).map(String::from));
     session.and_then(|session| of_session(session).ok().flatten()).unwrap_or_else(|| memory_kinds(None))
 }
 
-/// The memory kinds that buffers may be of: what is always there, and of what was asked for, here or of `mpirun`, that which
-/// we know.
+/// The memory kinds that buffers may have: those that always exist, and the known ones of those
+/// that were requested, here or from `mpirun`.
 pub fn memory_kinds(asked: Option<&str>) -> String {
     let launched = std::env::var(MEMORY_ALLOC_KINDS).ok();
     let mut kinds = String::from("mpi,system");
@@ -72,7 +74,8 @@ pub fn memory_kinds(asked: Option<&str>) -> String {
     kinds
 }
 
-/// Whether memory of a kind is memory of one of the supported kinds: a restrictor only makes it less.
+/// Whether memory of a kind belongs to one of the supported kinds: a restrictor only narrows a
+/// kind.
 fn is_part_of(kind: &str, supported: &str) -> bool {
     const RESTRICTORS: [&str; 3] = ["alloc_mem", "win_allocate", "win_allocate_shared"];
     let (name, restrictors) = kind.split_once(':').map_or((kind, None), |(name, rest)| (name, Some(rest)));

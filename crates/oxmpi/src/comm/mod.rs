@@ -1,7 +1,8 @@
-//! How communicators come to be and go away.
+//! Making and freeing communicators.
 //!
-//! To make one: [`create`] when every process knows the members, [`split`] when they have yet to find each other, [`add`] when
-//! the context is agreed on. How processes agree is in `contexts.rs` and `agreement.rs` of `oxmpi-core`.
+//! To make one: [`create`] when every process knows the members, [`split`] when they must find each
+//! other, [`add`] when the context is agreed on. `contexts.rs` and `agreement.rs` of `oxmpi-core`
+//! have the agreements.
 
 pub mod hints;
 
@@ -17,12 +18,13 @@ use oxmpi_core::contexts::{self, SplitArgs, SplitResult};
 use oxmpi_core::guard::Guard;
 pub use oxmpi_core::wait::agreement::{run_agreement, run_agreement_watched};
 
-/// This process's number, by which conversations know it.
+/// This process, as agreements name it.
 pub fn own_peer(guard: &Guard) -> Peer {
     guard.engine.node().own()
 }
 
-/// Takes in a communicator that its members agreed on. What it inherits is its parent's: the error handler, the session.
+/// Adds a communicator that its members agreed on. It inherits the error handler and the session of
+/// its parent.
 pub fn add(guard: &mut Guard, parent: Comm, context: u32, group: Ranks, local: Option<Ranks>) -> Result<Comm> {
     let own = own_peer(guard);
     let Some(rank) = local.as_ref().unwrap_or(&group).position(own) else { unreachable!("made for its members") };
@@ -36,8 +38,9 @@ pub fn add(guard: &mut Guard, parent: Comm, context: u32, group: Ranks, local: O
     guard.add_comm(made)
 }
 
-/// Makes a communicator of some processes of another, each of which gives the same group; those that give none get
-/// `MPI_COMM_NULL`. Collective over the parent, though who gets none waits for nobody.
+/// Makes a communicator from some processes of another one, each of which passes the same group;
+/// processes that pass none get `MPI_COMM_NULL`. Collective over the parent, but processes without
+/// a group do not wait.
 pub fn create(call: &Call, guard: &mut Guard, parent: Comm, group: Option<Ranks>) -> Result<Comm> {
     let found = guard.comm_mut(parent)?;
     let (context, tag) = (found.inner_context(), found.collective_tag());
@@ -47,7 +50,7 @@ pub fn create(call: &Call, guard: &mut Guard, parent: Comm, group: Option<Ranks>
     }
 }
 
-/// As [`create`], between the members alone, whose messages have a context and a tag of the caller's choice.
+/// As [`create`], only between the members, with a context and a tag that the caller chooses.
 pub fn create_among(
     call: &Call,
     guard: &mut Guard,
@@ -62,21 +65,22 @@ pub fn create_among(
     add(guard, parent, context, group, None)
 }
 
-/// A number that is another when the members of a group or the words are others, and the same for every process.
+/// A hash of the members of a group and of some bytes, the same on every process.
 pub fn key_of(guard: &Guard, group: &Ranks, words: &[u8]) -> u64 {
     let node = guard.engine.node();
     let processes = group.iter().flat_map(|process| node.id_of(process).words());
     mix(processes.chain(words.iter().map(|&byte| u64::from(byte))))
 }
 
-/// A number made of others.
+/// A hash of numbers.
 pub fn mix(values: impl Iterator<Item = u64>) -> u64 {
     let step = |key: u64, value: u64| (key ^ value.wrapping_add(1)).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
     values.fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// Makes an intercommunicator of a communicator's group and another one that it [joins](contexts::join). `bridge` is the leader's
-/// alone: the way to the other leader, or why there is none, which the others hear of.
+/// Makes an intercommunicator from a communicator's group and another one that it
+/// [joins](contexts::join). Only the leader has `bridge`: the connection to the other leader, or
+/// why there is none, which the others are told.
 pub fn join(
     call: &Call,
     guard: &mut Guard,
@@ -99,7 +103,8 @@ pub fn join(
     }
 }
 
-/// `MPI_Comm_split`: `MPI_COMM_NULL` for a process without a color, or without anybody in the other group.
+/// `MPI_Comm_split`: `MPI_COMM_NULL` for a process without a color, or if the other group has no
+/// process of that color.
 pub fn split(call: &Call, guard: &mut Guard, parent: Comm, args: SplitArgs) -> Result<Comm> {
     let own = own_peer(guard);
     let found = guard.comm_mut(parent)?;
@@ -118,7 +123,7 @@ pub fn split(call: &Call, guard: &mut Guard, parent: Comm, args: SplitArgs) -> R
     }
 }
 
-/// An error when the function is for intracommunicators only.
+/// An error for intercommunicators.
 pub fn check_intra(comm: &Made) -> Result<()> {
     if comm.is_inter() {
         bail!(MPI_ERR_COMM, "{} is an intercommunicator; this function needs an intracommunicator", comm.describe());
@@ -126,7 +131,7 @@ pub fn check_intra(comm: &Made) -> Result<()> {
     Ok(())
 }
 
-/// The root of a function that is for intracommunicators only.
+/// The root of a function that is only for intracommunicators.
 pub fn root_of(comm: &Made, root: i32) -> Result<usize> {
     check_intra(comm)?;
     match usize::try_from(root) {
@@ -135,9 +140,9 @@ pub fn root_of(comm: &Made, root: i32) -> Result<usize> {
     }
 }
 
-/// Ends a communicator on this process: first its attributes, whose callbacks may still use it, then the rest. Where the ranks'
-/// collective calls on it were not the same, `tell` hands the error to its error handler before the communicator goes; the
-/// call is to end with that error.
+/// Frees a communicator on this process: first its attributes, whose callbacks may still use it,
+/// then the rest. If the collective calls of the ranks differed, `tell` passes the error to its
+/// error handler before the communicator is freed; the call must return that error.
 pub fn remove(call: &Call, comm: Comm, tell: impl FnOnce(Error) -> Error) -> Result<Option<Error>> {
     call.library().delete_attributes(Object::Comm(comm))?;
     let different = call.enter()?.compare_before_leaving(comm);

@@ -1,4 +1,5 @@
-//! Processes that this job did not start with: other jobs that connect at ports or over sockets, and jobs that are spawned.
+//! Processes that this job did not start with: other jobs that connect through ports or sockets,
+//! and spawned jobs.
 
 pub mod ports;
 pub mod sockets;
@@ -6,5 +7,5 @@ pub mod spawn;
 
 use std::time::Duration;
 
-/// How often a process that waits for another job looks whether it still makes sense.
+/// The interval at which a process that waits for another job checks whether it still makes sense.
 pub const LOOK: Duration = Duration::from_millis(10);

@@ -1,7 +1,9 @@
-//! Ports: where processes that share no communicator find each other, and how their two groups become an intercommunicator.
+//! Ports: processes that share no communicator connect here, and their two groups become an
+//! intercommunicator.
 //!
-//! Who connects sends the owner of the port a message in a context of its own, with the port's number as its tag; it is a synchronous
-//! one, so that it can be taken back as long as nobody accepts it. Accepting is receiving it. Then the two roots have a bridge, and the
+//! The connecting process sends a message to the owner of the port in a context for that purpose,
+//! with the port's number as its tag. It is a synchronous message, so that it can be cancelled
+//! until it is accepted. Accepting means receiving it. Then the two roots have a bridge, and the
 //! rest is as in `MPI_Intercomm_create`.
 
 use super::LOOK;
@@ -26,13 +28,13 @@ use oxmpi_datatype::OwnedBytes;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a root that waits asks now and then: an error ends the wait.
+/// A check that a waiting root makes now and then: an error ends the wait.
 pub type StillThere<'a> = &'a mut dyn FnMut() -> Result<()>;
 
-/// Tells the connections that this process asks for apart.
+/// Distinguishes the connections that this process requests.
 static ASKED: AtomicU32 = AtomicU32::new(0);
 
-/// Opens a port of this process's own and says its name.
+/// Opens a port of this process and returns its name.
 pub fn open_port(guard: &mut Guard) -> Result<String> {
     let node = guard.engine.node();
     match node.open_port() {
@@ -50,7 +52,7 @@ pub fn close_port(guard: &mut Guard, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The port of that name.
+/// Parses the name of a port.
 pub fn parse(name: &str) -> Result<Port> {
     match name.parse() {
         Ok(port) => Ok(port),
@@ -58,8 +60,9 @@ pub fn parse(name: &str) -> Result<Port> {
     }
 }
 
-/// Waits for a group that [connects](connect). Collective over the intracommunicator `comm`; `port`, of which the root must be
-/// the owner, and `still_there` count at the root only. An error at the root is an error everywhere.
+/// Waits for a group that [connects](connect). Collective over the intracommunicator `comm`;
+/// `port`, which the root must own, and `still_there` are significant only at the root. An error at
+/// the root is an error on all processes.
 pub fn accept(
     call: &Call,
     guard: &mut Guard,
@@ -72,8 +75,8 @@ pub fn accept(
     finish(call, guard, comm, root, bridge)
 }
 
-/// Joins the group that [accepts](accept) at a port; waits for it no longer than `patience`, if that is given. Else as
-/// [`accept`].
+/// Joins the group that [accepts](accept) at a port; waits at most `patience`, if given. Otherwise
+/// as [`accept`].
 pub fn connect(
     call: &Call,
     guard: &mut Guard,
@@ -87,7 +90,8 @@ pub fn connect(
     finish(call, guard, comm, root, bridge)
 }
 
-/// At a root that cannot take part in [`accept`] or [`connect`]: the others hear of it, and all get an error.
+/// At a root that cannot take part in [`accept`] or [`connect`]: tells the others, and all get an
+/// error.
 pub fn refuse(call: &Call, guard: &mut Guard, comm: Comm, root: usize, error: Error) -> Result<Comm> {
     finish(call, guard, comm, root, Err(error))
 }
@@ -98,7 +102,7 @@ fn is_root(guard: &Guard, comm: Comm, root: usize) -> Result<bool> {
     Ok(found.rank as usize == root)
 }
 
-/// The roots know each other, or one could not do its part.
+/// Completes the connection: the roots are connected, or one of them failed.
 fn finish(
     call: &Call,
     guard: &mut Guard,
@@ -114,11 +118,12 @@ fn finish(
     comm::add(guard, comm, context, far.into(), Some(group))
 }
 
-/// The way between two processes that have found each other. `number` is one that the process `asks` has for that alone.
+/// The connection between two processes. `number` is unique for this connection in the process
+/// `asks`.
 pub fn bridge(guard: &Guard, other: Peer, asks: ProcessId, number: u32) -> Participants {
     let node = guard.engine.node();
     let (own, others) = (node.own_id(), node.id_of(other));
-    // Either may ask the other at the same time.
+    // Both may ask each other at the same time.
     let lower = asks == own.min(others);
     let tag = (number << 1) & i32::MAX as u32 | u32::from(lower);
     Participants::between(node.own(), other, PORTS + 1, tag as i32)
@@ -129,11 +134,11 @@ pub fn next_number() -> u32 {
     ASKED.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What two processes that join over a socket say first: this, and how they are found.
+/// The first word that two processes exchange over a socket to join.
 const HELLO: u64 = u64::from_le_bytes(*b"OxMPI-j1");
 
-/// Joins the process at the other end of a socket; `MPI_COMM_NULL` when one of the two cannot reach the other. The socket
-/// is as quiet afterwards as it was before.
+/// Joins the process at the other end of a socket; `MPI_COMM_NULL` when one of the two cannot reach
+/// the other. Afterwards the socket has no bytes in flight, as before.
 pub fn join(call: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
     let own = guard.engine.node().own_id();
     let number = next_number();
@@ -151,7 +156,7 @@ pub fn join(call: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
     let reached = socket.exchange(call, guard, [u64::from(found.is_ok())]);
     let joined = match (found, reached) {
         (Ok(peer), Ok([1])) => {
-            // Both take the one whose id is lower for who asks.
+            // Both use the number of the process with the lower id.
             let number = if own < other { number } else { theirs as u32 };
             let bridge = bridge(guard, peer, own.min(other), number);
             let local: Ranks = vec![comm::own_peer(guard)].into();
@@ -165,14 +170,14 @@ pub fn join(call: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
         guard.leave_foreign();
         return Ok(MPI_COMM_NULL);
     };
-    // Handlers and sessions are those of MPI_COMM_SELF, where there is one.
+    // The handler and the session are those of MPI_COMM_SELF, if it exists.
     let errhandler = if guard.has_world { guard.own.errhandler } else { call.library().initial_errhandler() };
     call.library().errhandlers().share(errhandler);
     let local = vec![comm::own_peer(guard)].into();
     guard.add_comm(Made::new(context, 0, far.into(), Some(local), errhandler))
 }
 
-/// At the root of who accepts: waits until somebody connects.
+/// At the accepting root: waits for a connection request.
 fn await_request(call: &Call, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Participants> {
     let port = parse(name)?;
     let is_open = |process: &Process| process.engine.node().is_port_open(process.engine.node().own(), port.number);
@@ -180,14 +185,14 @@ fn await_request(call: &Call, guard: &mut Guard, name: &str, still_there: StillT
         bail!(MPI_ERR_PORT, "this process has no port \"{name}\" open");
     }
     guard.leave_foreign();
-    // Who asks is known before anything names it.
+    // The connecting process is known before any object names it.
     guard.joining += 1;
     let asked = await_any(call, guard, name, port, still_there);
     guard.joining -= 1;
     asked
 }
 
-/// Takes the next request at an open port, unless it is from a process that has died since.
+/// Takes the next request at an open port, unless its process has died in the meantime.
 fn await_any(
     call: &Call,
     guard: &mut Guard,
@@ -199,7 +204,8 @@ fn await_any(
     let pattern = Pattern { context: PORTS, source: MPI_ANY_SOURCE, tag: port.number as i32 };
     loop {
         let mut word = OwnedBytes::zeroed(8);
-        // SAFETY: the word lives to the end of this turn, by when the receive has ended or was cancelled.
+        // SAFETY: the word lives until the end of this iteration, when the receive has ended or was
+        // cancelled.
         let op = guard.engine.recv(pattern, unsafe { word.lend_to_write() });
         let what = Asking::new(LOOK, |process: &mut Process| match still_there() {
             Ok(()) if is_open(process) => None,
@@ -228,7 +234,7 @@ fn await_any(
     }
 }
 
-/// At the root of who connects: asks the owner of a port until it accepts.
+/// At the connecting root: asks the owner of a port until it accepts.
 fn request(
     call: &Call,
     guard: &mut Guard,
@@ -245,7 +251,7 @@ fn request(
         Ok(peer) => peer,
         Err(error) => bail!(MPI_ERR_PORT, "the process that opened the port \"{name}\" cannot be reached: {error}"),
     };
-    // Until something names the owner.
+    // Until an object names the owner.
     guard.joining += 1;
     let asked = ask(call, guard, name, (peer, number), patience, still_there);
     guard.joining -= 1;
@@ -279,7 +285,8 @@ fn ask(
     let word = OwnedBytes::from(&u64::from(attempt).to_ne_bytes()[..]);
     let route = Route { peer, context: PORTS, source: BY_PROCESS, tag: port as i32 };
     let start = Instant::now();
-    // SAFETY: the word lives to the end of this function, by when the send has ended or was cancelled.
+    // SAFETY: the word lives until the end of this function, when the send has ended or was
+    // cancelled.
     let buf = unsafe { word.lend() };
     let Some(op) = guard.engine.send(Mode::Synchronous, &route, buf) else { return Ok(attempt) };
     let what = Asking::new(patience.unwrap_or(LOOK).min(LOOK), |process: &mut Process| {
@@ -302,7 +309,7 @@ fn ask(
     match guard.engine.take_outcome(op) {
         Some(outcome) if outcome.status.is_cancelled() => Err(error),
         Some(_) => Ok(attempt),
-        // Accepted at the last moment: the word is read until the other side says that it has it.
+        // Accepted at the last moment: the word must stay until the other side has received it.
         None => {
             call.wait_op(guard, op);
             Ok(attempt)

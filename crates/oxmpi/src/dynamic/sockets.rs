@@ -1,4 +1,4 @@
-//! A few bytes to and from the process at the other end of a socket that the program has made.
+//! Exchanges a few bytes with the process at the other end of a socket of the program.
 
 use super::LOOK;
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_OTHER};
@@ -9,14 +9,14 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::io;
 
-/// A connected socket of the program's.
+/// A connected socket of the program.
 pub struct Socket(c_int);
 
 impl Socket {
     /// An error when the descriptor is not a connected socket.
     pub fn new(fd: c_int) -> Result<Socket> {
         let (mut kind, mut length): (c_int, _) = (0, size_of::<c_int>() as libc::socklen_t);
-        // SAFETY: a system call that checks the descriptor; the places may be written.
+        // SAFETY: a system call that checks the descriptor; both outputs may be written.
         let asked =
             unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_TYPE, (&raw mut kind).cast(), &raw mut length) };
         if asked != 0 {
@@ -28,7 +28,7 @@ impl Socket {
         Ok(Socket(fd))
     }
 
-    /// Gives words to the other process and takes as many from it. Messages move while it waits.
+    /// Sends words to the other process and receives as many. Messages move while it waits.
     pub fn exchange<const N: usize>(&self, call: &Call, guard: &mut Guard, words: [u64; N]) -> Result<[u64; N]> {
         let mut out: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let (mut into, mut came) = (vec![0u8; N * 8], 0);
@@ -52,7 +52,7 @@ impl Socket {
         Ok(std::array::from_fn(word))
     }
 
-    /// Sends what can be sent and receives what has come: how many bytes did.
+    /// Sends and receives what is possible; returns the number of bytes.
     fn step(&self, out: &mut Vec<u8>, into: &mut [u8]) -> io::Result<usize> {
         let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
         if !out.is_empty() {
@@ -78,7 +78,7 @@ impl Socket {
     }
 }
 
-/// `None` where the call would have to wait.
+/// `None` if the call would block.
 fn checked(answer: isize) -> io::Result<Option<usize>> {
     match usize::try_from(answer) {
         Ok(bytes) => Ok(Some(bytes)),

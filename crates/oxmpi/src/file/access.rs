@@ -1,5 +1,5 @@
-//! Accesses to files, of which the many functions of the interface are variations: where, in which direction, alone or
-//! together.
+//! Accesses to files. The many functions of the interface are variations: position, direction,
+//! alone or collective.
 
 use super::agree::{Among, gather, tell_pointer};
 use super::datarep::Elements;
@@ -17,14 +17,14 @@ use oxmpi_io::{Representation, SharedPointer, View};
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Where in a file.
+/// The position of an access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum At {
     Offset(i64),
-    /// At the process's own file pointer.
+    /// At the individual file pointer.
     Own,
     Shared,
-    /// At the shared one, in the order of ranks.
+    /// At the shared file pointer, in rank order.
     Ordered,
 }
 
@@ -33,14 +33,14 @@ pub struct Access {
     pub fh: Handle,
     pub at: At,
     pub writes: bool,
-    /// All processes of the file make it.
+    /// Whether the access is collective.
     pub together: bool,
     pub buf: *mut c_void,
     pub count: i64,
     pub datatype: Datatype,
 }
 
-/// An access whose arguments are good.
+/// An access with checked arguments.
 struct Prepared {
     io: Arc<oxmpi_io::File>,
     view: Arc<View>,
@@ -50,16 +50,16 @@ struct Prepared {
 }
 
 enum Data {
-    /// Lies in the file as in memory.
+    /// The layout in the file is that in memory.
     Plain(Region),
     External(*mut u8, u64, Arc<Type>),
     Converted(Elements),
 }
 
-/// Makes an access; the status says how much was moved.
+/// Performs an access; the status has the number of bytes moved.
 ///
 /// # Safety
-/// The buffer is as its count and type say.
+/// The buffer has the elements of its count and type.
 pub unsafe fn perform(call: &Call, access: Access) -> Result<Status> {
     let mut guard = call.enter()?;
     let file = guard.file(access.fh)?;
@@ -81,9 +81,9 @@ pub unsafe fn perform(call: &Call, access: Access) -> Result<Status> {
         At::Shared => prepared.as_ref().map_or(Ok(0), |prepared| shared.take(prepared.etypes))?,
     };
     let prepared = prepared?;
-    // Nobody need wait for the device but who has asked for it.
+    // Only the calling thread waits for the device.
     drop(guard);
-    // SAFETY: the buffer is as its count and type say: this function's own condition.
+    // SAFETY: the buffer has the elements of its count and type: this function's condition.
     let moved = unsafe { transfer(call, &prepared, start, access.writes) };
     let used = moved.as_ref().map_or(0, |moved| prepared.view.whole_etypes(moved.in_file));
     if used < prepared.etypes {
@@ -91,7 +91,7 @@ pub unsafe fn perform(call: &Call, access: Access) -> Result<Status> {
             At::Own => {
                 let mut guard = call.enter()?;
                 let position = &mut guard.file_mut(access.fh)?.position;
-                // Unless another thread has moved it on.
+                // Unless another thread has moved it.
                 if *position == start + prepared.etypes {
                     *position = start + used;
                 }
@@ -121,8 +121,8 @@ fn prepare(guard: &mut Guard, access: &Access) -> Result<Prepared> {
         bail!(MPI_ERR_ARG, "the offset is {offset}, which is negative");
     }
     let (base, count) = (access.buf.cast::<u8>(), access.count);
-    // Also where a type that is read into overlaps itself: the standard forbids it, programs do it all the same, and what is
-    // read last stays.
+    // Also allowed if a type that is read into overlaps itself: the standard forbids it, but
+    // programs do it, and the last element stays.
     let buf = guard.buffer(base, count, access.datatype)?;
     let (io, atomic) = (Arc::clone(&file.io), file.atomic);
     let plain = |buf: Region| (buf.len(), Data::Plain(buf));
@@ -157,7 +157,7 @@ fn in_all(bytes: i128, count: i64) -> Result<usize> {
     }
 }
 
-/// Where this process's part of an ordered access begins.
+/// The start of this process's part of an ordered access.
 fn line_up(
     call: &Call,
     guard: &mut Guard,
@@ -177,14 +177,14 @@ fn line_up(
         bail!(all[failed][0] as i32, "the call has failed on rank {failed}, which was told why");
     }
     let wanted = |ranks: &[[u64; 2]]| ranks.iter().map(|words| words[1] as i64).sum::<i64>();
-    // The pointer has moved before anybody can return and use it again.
+    // The pointer moves before any process can return and use it again.
     let failed = all.iter().any(|words| words[0] != 0);
     let start = if rank == 0 && !failed { shared.take(wanted(&all)) } else { Ok(0) };
     let start = if failed { 0 } else { tell_pointer(call, guard, among, start)? };
     Ok(start + wanted(&all[..rank]))
 }
 
-/// Bytes.
+/// Bytes moved.
 struct Moved {
     in_file: usize,
     in_memory: usize,
@@ -194,8 +194,8 @@ struct Moved {
 /// As for [`perform`].
 unsafe fn transfer(call: &Call, prepared: &Prepared, start: i64, writes: bool) -> Result<Moved> {
     let Prepared { io, view, atomic, .. } = prepared;
-    // SAFETY: the buffer of the access is as its count and type say until this returns; a stage is memory of this
-    // function's own, of the length given.
+    // SAFETY: the buffer has the elements of its count and type until this returns; the stage is
+    // memory of this function with the given length.
     unsafe {
         let transfer = |buf: Region| match writes {
             true => oxmpi_io::write(io, view, start, &Source::new(buf), *atomic),
@@ -233,7 +233,7 @@ unsafe fn transfer(call: &Call, prepared: &Prepared, start: i64, writes: bool) -
     }
 }
 
-/// Memory for data as it lies in the file.
+/// Memory for data in the format of the file.
 fn stage(bytes: usize) -> Result<Vec<u8>> {
     let mut stage = Vec::new();
     if stage.try_reserve_exact(bytes).is_err() {
@@ -243,25 +243,25 @@ fn stage(bytes: usize) -> Result<Vec<u8>> {
     Ok(stage)
 }
 
-/// Makes an access that the program completes with a request. It is done when this returns: the system has no other way that
-/// would be faster where data mostly lies in the page cache.
+/// Starts an access that the program completes with a request. It is complete when this returns:
+/// nothing in the system would be faster while the data is mostly in the page cache.
 ///
 /// # Safety
 /// As for [`perform`].
 pub unsafe fn start(call: &Call, access: Access) -> Result<Request> {
-    // SAFETY: the buffer is as its count and type say: this function's own condition.
+    // SAFETY: the buffer has the elements of its count and type: this function's condition.
     let status = unsafe { perform(call, access)? };
     let mut guard = call.enter()?;
     Ok(guard.once(MPI_COMM_SELF, Active::Done(Outcome { status, error: None })))
 }
 
-/// Begins a collective access that another call ends.
+/// Begins a split collective access, which another call ends.
 ///
 /// # Safety
 /// As for [`perform`].
 pub unsafe fn begin(call: &Call, access: Access, split: SplitAccess) -> Result<()> {
     let fh = access.fh;
-    // SAFETY: the buffer is as its count and type say: this function's own condition.
+    // SAFETY: the buffer has the elements of its count and type: this function's condition.
     let status = unsafe { perform(call, access)? };
     call.enter()?.file_mut(fh)?.split = Some(Split { access: split, status });
     Ok(())

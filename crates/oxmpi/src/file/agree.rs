@@ -1,4 +1,4 @@
-//! What the processes of a file agree on.
+//! Agreements between the processes of a file.
 
 use crate::comm::{own_peer, run_agreement};
 use oxmpi_abi::constants::MPI_ERR_NOT_SAME;
@@ -8,7 +8,7 @@ use oxmpi_core::agreement::Participants;
 use oxmpi_core::call::Call;
 use oxmpi_core::guard::Guard;
 
-/// Who agrees: the processes of a communicator, or those that have a file open.
+/// The participants: the processes of a communicator, or those that have a file open.
 #[derive(Clone, Copy)]
 pub enum Among {
     Comm(Comm),
@@ -23,14 +23,14 @@ pub(super) fn participants(guard: &mut Guard, among: Among) -> Result<Participan
     })
 }
 
-/// What each process says.
+/// The words of each process.
 pub fn gather<const N: usize>(call: &Call, guard: &mut Guard, among: Among, words: [u64; N]) -> Result<Vec<[u64; N]>> {
     let participants = participants(guard, among)?;
     let all = run_agreement(call, guard, |io| async move { io.gather(&participants, &words).await })?;
     Ok(all.chunks_exact(N).map(|words| std::array::from_fn(|index| words[index])).collect())
 }
 
-/// What the first process says.
+/// The words of the first process.
 pub fn tell<const N: usize>(call: &Call, guard: &mut Guard, among: Among, mut words: [u64; N]) -> Result<[u64; N]> {
     let participants = participants(guard, among)?;
     run_agreement(call, guard, |io| async move {
@@ -39,7 +39,7 @@ pub fn tell<const N: usize>(call: &Call, guard: &mut Guard, among: Among, mut wo
     })
 }
 
-/// Where the shared pointer is, as the first process found it; all fail if that one could not.
+/// The shared file pointer, as the first process read it; all fail if that one could not.
 pub fn tell_pointer(call: &Call, guard: &mut Guard, among: Among, found: Result<i64>) -> Result<i64> {
     let class = found.as_ref().err().map_or(0, Error::class);
     let position = *found.as_ref().unwrap_or(&0) as u64;
@@ -51,8 +51,8 @@ pub fn tell_pointer(call: &Call, guard: &mut Guard, among: Among, found: Result<
     Ok(position as i64)
 }
 
-/// All processes say how it went and what they were given: where one has failed, all fail, and so they do where they were not
-/// given the same.
+/// All processes exchange their results and arguments: if one has failed, all fail, and also if
+/// their arguments differ.
 pub fn agree<T, const N: usize>(
     call: &Call,
     guard: &mut Guard,

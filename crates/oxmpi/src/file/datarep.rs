@@ -1,5 +1,5 @@
-//! Representations of data in files that the program defines: functions of its own convert between them and memory, and say how
-//! long elements are there. They are called with no lock held.
+//! User-defined data representations: functions of the program convert between memory and file, and
+//! return the length of elements in the file. They are called with no lock held.
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
@@ -10,7 +10,7 @@ use oxmpi_datatype::Datatype;
 use oxmpi_io::{Conversion, Functions, Representation, UserDatarep};
 use std::sync::Arc;
 
-/// Takes a representation in.
+/// Registers a representation.
 pub fn register(library: &Library, name: Vec<u8>, functions: Box<dyn Functions>) -> Result<()> {
     let shown = String::from_utf8_lossy(&name);
     if name.is_empty() || name.len() >= MPI_MAX_DATAREP_STRING as usize {
@@ -40,22 +40,23 @@ pub fn find(library: &Library, name: &[u8]) -> Result<Representation> {
     }
 }
 
-/// Elements in memory that the program's functions convert.
+/// Elements in memory that user functions convert.
 pub(super) struct Elements {
     pub users: Arc<UserDatarep>,
     pub base: *mut u8,
     pub count: u64,
     pub handle: handle::Datatype,
     pub datatype: Arc<Datatype>,
-    /// That one element of the type has in the file.
+    /// Bytes per element in the file.
     pub bytes: usize,
 }
 
 impl Elements {
-    /// Converts as many entries of the elements' type maps, from or to `stage`.
+    /// Converts the entries of the elements' type maps from or to `stage`.
     ///
     /// # Safety
-    /// Memory and stage are as large as the elements need, and used by nobody else meanwhile.
+    /// Memory and stage are as large as the elements need, and nothing else uses them during the
+    /// call.
     pub unsafe fn convert(&self, call: &Call, writes: bool, stage: *mut u8, items: u64) -> Result<()> {
         let functions = &*self.users.functions;
         let each = entries_of(&self.datatype).max(1);
@@ -72,7 +73,8 @@ impl Elements {
             let entries = (items - done).min(part);
             let file = stage.wrapping_add((done / each) as usize * self.bytes);
             let data = Conversion { memory: self.base, datatype: self.handle, entries, file, position: done };
-            // SAFETY: memory and stage hold all of the elements, of which these entries are some; nobody else uses them.
+            // SAFETY: memory and stage hold all of the elements, and these entries are some of
+            // them; nothing else uses them.
             if let Err(code) = call.library().call_user(|| unsafe { functions.convert(writes, &data) }) {
                 let (name, way) = (String::from_utf8_lossy(&self.users.name), if writes { "write" } else { "read" });
                 bail!(MPI_ERR_CONVERSION, "the {way} conversion function of \"{name}\" returned {code}");
@@ -87,7 +89,7 @@ impl Elements {
         (entries_of(&self.datatype) * self.count, (self.datatype.size() * i128::from(self.count)) as usize)
     }
 
-    /// The entries that so many bytes of the file hold, and the bytes that they have in memory.
+    /// The entries in so many bytes of the file, and their bytes in memory.
     pub fn part(&self, call: &Call, mut in_file: usize) -> Result<(u64, usize)> {
         let (mut items, mut in_memory) = (0, 0);
         for _ in 0..self.count {

@@ -5,8 +5,8 @@ use oxmpi_abi::constants::MPI_MAX_INFO_VAL;
 use oxmpi_core::file::File;
 use oxmpi_core::info::Info;
 
-/// What the program may say about a file. It is kept and reported; all accesses go through the page cache of one machine, so
-/// that none of it would make them faster.
+/// Hints about a file. They are stored and reported; all accesses go through the page cache of one
+/// machine, so none of them would make an access faster.
 const INTEGERS: [&str; 7] =
     ["cb_block_size", "cb_buffer_size", "cb_nodes", "nb_proc", "num_io_nodes", "striping_factor", "striping_unit"];
 const WORDS: [&str; 6] =
@@ -14,7 +14,7 @@ const WORDS: [&str; 6] =
 const COLLECTIVE_BUFFERING: &str = "collective_buffering";
 const PERMISSIONS: &str = "file_perm";
 
-/// Takes over what is known and makes sense; the rest is dropped.
+/// Takes the hints that are known and valid; drops the rest.
 pub fn update(hints: &mut Info, given: &Info) -> Result<()> {
     if let Some(value) = given.boolean(COLLECTIVE_BUFFERING) {
         hints.set(COLLECTIVE_BUFFERING.as_bytes(), if value { b"true" } else { b"false" })?;
@@ -32,7 +32,7 @@ pub fn update(hints: &mut Info, given: &Info) -> Result<()> {
     Ok(())
 }
 
-/// The hints of a file that is opened, and the permissions that it is created with.
+/// The hints for opening a file, and its permissions if it is created.
 pub fn opening(given: &Info) -> Result<(Info, u32)> {
     let mut hints = Info::new();
     update(&mut hints, given)?;
@@ -44,10 +44,10 @@ pub fn opening(given: &Info) -> Result<(Info, u32)> {
     Ok((hints, permissions.unwrap_or(0o666)))
 }
 
-/// All hints with their present values.
+/// All hints with their current values.
 pub fn in_force(file: &File) -> Result<Info> {
     let mut all = file.hints.clone();
-    // A name may be longer than a value.
+    // A name may be longer than an info value.
     let name = file.io.name();
     all.set(b"filename", &name[..name.len().min(MPI_MAX_INFO_VAL as usize)])?;
     Ok(all)

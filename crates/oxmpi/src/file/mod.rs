@@ -1,4 +1,4 @@
-//! Files: what the processes that have one open do together. What one process does with its own descriptor is in `oxmpi-io`.
+//! Files: what their processes do together. `oxmpi-io` accesses the descriptor of one process.
 
 pub mod access;
 pub mod agree;

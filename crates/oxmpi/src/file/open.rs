@@ -1,4 +1,4 @@
-//! How files are opened and closed.
+//! Opening and closing files.
 
 use super::agree::{Among, agree, participants, tell};
 use crate::comm::{check_intra, key_of, run_agreement};
@@ -17,12 +17,12 @@ use oxmpi_io::{Identity, Mode, SharedPointer, View};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
-/// What a process wants to open, and how.
+/// The arguments of a process for opening a file.
 pub struct OpenArgs<'a> {
     pub name: &'a [u8],
     pub mode: Mode,
     pub hints: Info,
-    /// Of a file that is created.
+    /// The permissions of a file that is created.
     pub permissions: u32,
 }
 
@@ -34,7 +34,7 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
     let bits = args.as_ref().map_or(0, |args| args.mode.bits() as u64);
     let OpenArgs { name, mode, hints, permissions } = agree(call, guard, among, args, [("access mode", bits)])?;
 
-    // The first process opens the file before the others, so that one of them creates it.
+    // The first process opens the file before the others, so that only one of them creates it.
     let first = (rank == 0).then(|| oxmpi_io::File::open(name, mode, true, permissions)).transpose();
     let said = match &first {
         Ok(Some(file)) => identify(file),
@@ -70,11 +70,11 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
     if mode.appends() && io.seekable {
         let end = if rank == 0 { io.size().unwrap_or(0) } else { 0 };
         position = tell(call, guard, among, [end])?[0] as i64;
-        // All store the same; who is done first cannot have moved it.
+        // All store the same value; a process that is done first cannot have moved it.
         let stored = shared.set(position);
         agree(call, guard, among, stored, [])?;
     }
-    // From here on they have messages of their own.
+    // From here on the file has a context of its own.
     let (participants, key) = (participants(guard, among)?, key_of(guard, &members, b""));
     let context = run_agreement(call, guard, |io| contexts::agree(io, participants, key))?;
     let errhandler = *call.library().file_errhandler();
@@ -93,7 +93,7 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
     })
 }
 
-/// No error, and by what the file is known.
+/// No error, and the identity of the file.
 fn identify(file: &oxmpi_io::File) -> [u64; 3] {
     match file.identity() {
         Ok(Identity { device, inode }) => [0, device, inode],
@@ -101,19 +101,20 @@ fn identify(file: &oxmpi_io::File) -> [u64; 3] {
     }
 }
 
-/// The communicator is for what files need.
+/// Checks the communicator of a file.
 pub fn check_comm(guard: &Guard, comm: Comm) -> Result<()> {
     check_intra(guard.comm(comm)?)
 }
 
-/// Closes a file. Collective. It is closed, too, when its last bytes could not be brought to the device.
+/// Closes a file. Collective. Also closes it when its last bytes could not be written to the
+/// device.
 pub fn close(call: &Call, fh: Handle) -> Result<()> {
     let mut guard = call.enter()?;
     let file = guard.file(fh)?;
     let (among, io, rank) = (Among::File(fh), Arc::clone(&file.io), file.comm.rank);
     let idle = file.check_idle();
     agree(call, &mut guard, among, idle, [])?;
-    // What is deleted need not be brought to the device.
+    // A file that is deleted need not be written to the device.
     let synced = if io.mode.deletes() { Ok(()) } else { guard.unlocked(|_| io.sync()) };
     let mut ended = agree(call, &mut guard, among, synced, []);
     if io.mode.deletes() {
@@ -122,7 +123,7 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
     }
     let Some(removed) = guard.files.remove(fh.0) else { return ended };
     let File { shared, errhandler, .. } = *removed;
-    // All have come this far, so that nobody uses the shared pointer any more.
+    // All processes have arrived, so nobody uses the shared pointer any more.
     if rank == 0 {
         shared.remove();
         if let SharedPointer::Mapped(mapping) = &*shared {

@@ -1,4 +1,4 @@
-//! Views of files, laid out before they are used.
+//! Views of files. A view is laid out before it is used.
 
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::File as Handle;
@@ -14,12 +14,12 @@ pub fn view(guard: &mut Guard, fh: Handle) -> Result<Arc<View>> {
     Ok(view)
 }
 
-/// Lays a view out; the program, where it has to be asked, is asked unlocked.
+/// Lays a view out; user functions are called without the lock.
 pub fn lay_out(guard: &mut Guard, view: &View) -> Result<()> {
     if view.is_laid_out() { Ok(()) } else { guard.call_user(|| view.lay_out()) }
 }
 
-/// A type as it lies in the file of a view.
+/// The layout of a type in the file of a view.
 pub fn in_file(guard: &mut Guard, view: &View, datatype: &Arc<Type>) -> Result<Arc<Type>> {
     match &view.representation {
         Representation::Users(_) => guard.call_user(|| view.representation.lay_out(datatype)),

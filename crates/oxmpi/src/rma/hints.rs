@@ -5,16 +5,17 @@ use oxmpi_core::info::Info;
 use oxmpi_core::window::Win;
 use oxmpi_rma::Flavor;
 
-/// Booleans that are false unless the program says otherwise.
+/// Booleans that are false unless the program sets them.
 const ASSERTIONS: [&str; 3] = ["no_locks", "same_size", "same_disp_unit"];
 pub const NONCONTIGUOUS: &str = "alloc_shared_noncontig";
 pub(super) const GRANULARITY: &str = "mpi_accumulate_granularity";
 const ORDERING: (&str, &str) = ("accumulate_ordering", "rar,raw,war,waw");
 const OPS: (&str, &str) = ("accumulate_ops", "same_op_no_op");
-/// Kept as they are, without a default.
+/// Stored as they are, without a default.
 const AS_THEY_ARE: [&str; 2] = ["mpi_assert_memory_alloc_kinds", "mpi_minimum_memory_alignment"];
 
-/// Takes over what is known and makes sense; the rest is dropped. Some hints matter only when a window is made.
+/// Takes the hints that are known and valid; drops the rest. Some hints are used only when a window
+/// is made.
 pub fn update(hints: &mut Info, given: &Info, making: bool) -> Result<()> {
     let boolean = |hints: &mut Info, key: &str| match given.boolean(key) {
         Some(value) => hints.set(key.as_bytes(), if value { b"true" } else { b"false" }),
@@ -47,7 +48,7 @@ pub fn update(hints: &mut Info, given: &Info, making: bool) -> Result<()> {
     Ok(())
 }
 
-/// All hints with their present values, defaults included.
+/// All hints with their current values, including defaults.
 pub fn in_force(win: &Win) -> Result<Info> {
     let mut all = Info::new();
     let mut add = |key: &str, default: Option<&str>| match win.hints.text(key).or(default) {

@@ -1,4 +1,5 @@
-//! One-sided communication: windows over memory of all processes of a communicator. What an access does is in `oxmpi-rma`.
+//! One-sided communication: windows over memory of all processes of a communicator. `oxmpi-rma`
+//! performs the accesses.
 
 pub mod access;
 pub mod hints;

@@ -1,4 +1,4 @@
-//! How windows come to be and go away: agreeing on their memory, meeting, freeing.
+//! Making and freeing windows: agreement on their memory, synchronisation, release.
 
 use super::hints::{GRANULARITY, NONCONTIGUOUS};
 use crate::comm::{check_intra, own_peer, run_agreement};
@@ -20,19 +20,19 @@ use oxmpi_rma::{Control, Flavor, Window, WindowMember, WindowSpec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a process wants of a window.
+/// The arguments of a process for a window.
 pub struct WindowArgs {
     pub flavor: Flavor,
-    /// Of memory that the program gave.
+    /// The address of memory from the program.
     pub address: usize,
     pub size: usize,
     pub unit: i64,
     pub hints: Info,
-    /// Of memory that the library gives.
+    /// The alignment of memory from the library.
     pub alignment: usize,
 }
 
-/// What a process told the others about its args, and how many words that are.
+/// What a process tells the others about its arguments, and the number of words.
 #[derive(Clone, Copy)]
 struct MemberInfo {
     size: usize,
@@ -42,7 +42,7 @@ struct MemberInfo {
     contiguous: bool,
     alignment: usize,
     probe: usize,
-    /// Where in the segment the program's memory lies, if it does, and where in that area.
+    /// If the program's memory lies in the segment: the area, and the offset in it.
     area: Area,
     inside: usize,
 }
@@ -76,7 +76,7 @@ impl MemberInfo {
 
 const PAGE: usize = 4096;
 
-/// What a process reads of another in order to see whether it can.
+/// Read by other processes to test whether they can.
 static PROBE: AtomicU64 = AtomicU64::new(PROBE_VALUE);
 const PROBE_VALUE: u64 = 0x6f78_6d70_6972_6d61;
 
@@ -105,7 +105,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
     let words = run_agreement(call, guard, |io| async move { io.gather(&participants, &told.words()).await })?;
     let all: Vec<MemberInfo> = words.chunks_exact(INFO_WORDS).map(MemberInfo::from_words).collect();
 
-    // The program's own memory is reached with system calls, unless somebody is not allowed to.
+    // The program's own memory is accessed with system calls, unless a process is not allowed to.
     let mut separate = false;
     let reached = |one: &MemberInfo| one.area.bytes > 0 || one.size == 0;
     if flavor == Flavor::Dynamic || (flavor == Flavor::Create && !all.iter().all(reached)) {
@@ -129,7 +129,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         Ok(mapped) => (plan.aligned(rank, &mapped.0), Ok(mapped)),
         Err(error) => (0, Err(error)),
     };
-    // Zero is where the control words lie, so it says that the memory could not be mapped.
+    // The control words are at offset zero, so zero means that the memory could not be mapped.
     let participants = guard.comm_mut(comm)?.participants(own);
     let offsets = run_agreement(call, guard, |io| async move { io.gather(&participants, &[offset as u64]).await })?;
     let (mapping, others) = mapped?;
@@ -161,14 +161,15 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         mapping,
         others,
     };
-    // SAFETY: the mapping is as the plan wants it, fresh and so all zeroes.
+    // SAFETY: the mapping is as large as the layout requires, and fresh, so it is all zeroes.
     let window = unsafe { Window::new(spec) };
     let group = Arc::new(Group::new(members, session));
     let made = Win { window, group, errhandler: MPI_ERRORS_ARE_FATAL, name: Vec::new(), hints };
     guard.add_window(made)
 }
 
-/// An error when the ranks are on several nodes: all see it, since all know where everybody is.
+/// An error when the ranks are on several nodes. All ranks detect it, since all know the nodes of
+/// all.
 fn check_nodes(guard: &Guard, comm: Comm, flavor: Flavor) -> Result<()> {
     let found = guard.comm(comm)?;
     if guard.is_on_this_node(&found.group) {
@@ -188,7 +189,7 @@ fn check_nodes(guard: &Guard, comm: Comm, flavor: Flavor) -> Result<()> {
     )
 }
 
-/// Maps what other ranks have of `MPI_Alloc_mem`'s memory.
+/// Maps memory from `MPI_Alloc_mem` of other ranks.
 fn map_others(
     guard: &Guard,
     members: &Ranks,
@@ -216,13 +217,14 @@ fn can_reach(guard: &Guard, process: Peer, address: usize) -> bool {
     guard.engine.may_copy() && read.is_ok() && word[0] == PROBE_VALUE
 }
 
-/// Where the parts of a window's memory lie, in one area behind the control words.
+/// The layout of a window's memory: one area, behind the control words.
 struct MemoryLayout {
     bytes: usize,
     alignments: Vec<usize>,
-    /// Where the ranks' parts may begin, before they are aligned.
+    /// The earliest offset of each rank's memory, before alignment.
     starts: Vec<usize>,
-    /// All parts follow each other; the first rank that has memory says where they begin.
+    /// The memory of all ranks is contiguous; the first rank that has memory decides where it
+    /// begins.
     contiguous: bool,
     first: usize,
 }
@@ -239,7 +241,7 @@ impl MemoryLayout {
             if !has_memory {
                 continue;
             }
-            // Addresses are aligned to pages by themselves; for more, there is room to choose.
+            // Addresses are already aligned to pages; for larger alignments there is extra room.
             let extra = if one.alignment > PAGE { one.alignment } else { 0 };
             end = end.and_then(|end| match contiguous {
                 true => end.checked_add(one.size)?.checked_add(extra),
@@ -252,7 +254,7 @@ impl MemoryLayout {
         let first = all.iter().position(|one| one.size > 0).unwrap_or(0);
         let sizes: Vec<usize> = all.iter().map(|one| one.size).collect();
         if contiguous {
-            // Relative to where the first part will begin.
+            // Relative to the start of the first rank's memory.
             starts = sizes.iter().scan(0, |sum, size| Some(std::mem::replace(sum, *sum + size))).collect();
             starts.iter_mut().for_each(|start| *start += control);
         }
@@ -260,14 +262,14 @@ impl MemoryLayout {
         Ok(MemoryLayout { bytes, alignments, starts, contiguous, first })
     }
 
-    /// Where this rank's part, or the first one, begins so that it is aligned here.
+    /// The offset of this rank's memory, or of the first one, that is aligned here.
     fn aligned(&self, rank: usize, mapping: &Mapping) -> usize {
         let start = if self.contiguous { self.starts[0] } else { self.starts[rank] };
         let base = mapping.base().addr().get();
         (base + start).next_multiple_of(self.alignments[rank]) - base
     }
 
-    /// Where a rank's part begins, now that all have said what they want.
+    /// The offset of a rank's memory, after all have exchanged theirs.
     fn offset(&self, rank: usize, told: &[u64]) -> usize {
         match self.contiguous {
             true => told[self.first] as usize + (self.starts[rank] - self.starts[0]),
@@ -276,7 +278,7 @@ impl MemoryLayout {
     }
 }
 
-/// Shared memory that the first rank allocates and all map: the outer error is everybody's.
+/// Shared memory that the first rank allocates and all map. All ranks get the same outer error.
 pub fn map_together(call: &Call, guard: &mut Guard, comm: Comm, rank: usize, bytes: usize) -> Result<Result<Mapping>> {
     let mut words = [0; 2];
     if rank == 0
@@ -311,7 +313,8 @@ pub fn meet(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
     Ok(())
 }
 
-/// Frees a window: first its attributes, whose callbacks may still use it, then the rest. Collective.
+/// Frees a window: first its attributes, whose callbacks may still use it, then the rest.
+/// Collective.
 pub fn remove(call: &Call, win: Handle) -> Result<()> {
     call.enter()?.win(win)?.window.check_idle()?;
     call.library().delete_attributes(Object::Win(win))?;
@@ -319,7 +322,7 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     guard.win_mut(win)?.window.synchronize_copies();
     meet(call, &mut guard, win)?;
     guard.win_mut(win)?.window.synchronize_copies();
-    // The first rank gives the memory back when nobody looks at it any more.
+    // The first rank frees the memory when no rank uses it any more.
     let window = &guard.win(win)?.window;
     let others = window.size() as u32 - 1;
     if window.rank == 0 {
@@ -340,7 +343,7 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     Ok(())
 }
 
-/// Checks what all functions that make a window are given.
+/// Checks a displacement unit.
 pub fn check_unit(unit: i64) -> Result<()> {
     if unit <= 0 {
         bail!(MPI_ERR_DISP, "the displacement unit is {unit}; it must be positive");
@@ -355,7 +358,7 @@ pub fn check_size(size: i64) -> Result<usize> {
     }
 }
 
-/// The communicator exists and is for what windows need.
+/// Checks the communicator of a window.
 pub fn check_comm(guard: &Guard, comm: Comm) -> Result<()> {
     check_intra(guard.comm(comm)?)
 }

@@ -1,8 +1,8 @@
-//! What calls of the tool information interface answer.
+//! The results of calls of the tool information interface.
 
 use oxmpi_abi::constants::*;
 
-/// What a call answers that did not succeed: one of `MPI_T_ERR_*`.
+/// The code of a call that failed: one of `MPI_T_ERR_*`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Code(pub i32);
 
@@ -24,7 +24,7 @@ pub enum Value {
     Text(&'static str),
 }
 
-/// One of a list, by its index.
+/// An element of a list, by its index.
 pub fn at<T>(list: &[T], index: i32) -> Answer<&T> {
     usize::try_from(index).ok().and_then(|index| list.get(index)).ok_or(INVALID_INDEX)
 }

@@ -1,4 +1,5 @@
-//! The members of categories: one holds the others, which hold variables and events. None is ever added.
+//! The members of categories: one contains the others, which contain variables and events. None is
+//! ever added.
 
 pub use super::category::{CATEGORIES, Category};
 use super::cvars::CVARS;

@@ -1,4 +1,4 @@
-//! The subjects of variables and events.
+//! The categories of variables and events.
 
 /// In the order of their indices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

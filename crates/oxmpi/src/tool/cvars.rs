@@ -1,4 +1,5 @@
-//! Control variables: the settings of the library. Those that a user sets by an environment variable have its name.
+//! Control variables: the settings of the library. Settings with an environment variable have its
+//! name.
 
 use super::answer::{Answer, Code, INVALID, INVALID_HANDLE, Value};
 use super::category::Category;
@@ -22,9 +23,9 @@ pub struct Cvar {
     setting: Setting,
 }
 
-/// Where the value is; with it go the type and who may change it when.
+/// The source of the value; it implies the type, and when the value can be changed.
 enum Setting {
-    /// Can be set until this process takes its place in the job, which happens once.
+    /// Can be set until this process joins the job, which happens once.
     Switch(&'static Switch),
     Explain,
     Errhandler,
@@ -118,7 +119,7 @@ impl Cvar {
         }
     }
 
-    /// Elements of the type that the value has.
+    /// The number of elements of the value.
     pub fn count(&self) -> i32 {
         match self.setting {
             Setting::Text(text) => text().len() as i32 + 1,
@@ -136,7 +137,7 @@ impl Cvar {
         }
     }
 
-    /// Sets a switch: those that can be set are of type int.
+    /// Sets a switch: all variables that can be set have type int.
     pub fn write(&self, subject: &Subject, given: impl FnOnce() -> Answer<i32>) -> Answer {
         let set: fn(&Cvar, bool) = match self.setting {
             Setting::Explain => |_, on| explain::set(on),

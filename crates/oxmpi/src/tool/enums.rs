@@ -10,7 +10,7 @@ pub enum Enumeration {
     Switch,
     Errhandler,
     Board,
-    /// The functions of MPI by their numbers, and none of them.
+    /// The functions of MPI by number, and "no function".
     Call,
     ErrorElements,
     SleepElements,
@@ -28,7 +28,7 @@ const ENUMERATIONS: [Enumeration; 6] = [
 /// The value of [`Enumeration::Call`] between calls.
 pub const NO_CALL: i32 = -1;
 
-/// What the handles begin with; the low word is a place in the list.
+/// The high word of the handles; the low word is an index in the list.
 const MARK: usize = 0x656e_756d << 32;
 
 impl Enumeration {

@@ -1,9 +1,10 @@
-//! Events: a tool's functions are called when something happens. What happens in these is rare or slow, so that it costs
-//! nobody anything that somebody might be watching: a look at one word.
+//! Events: functions of a tool are called when something happens. These events are rare or slow, so
+//! that a possible tool costs nothing but the load of one word.
 //!
-//! An event that occurs while its thread runs a tool's function is dropped, and so is one for which no function is registered
-//! that may be called then; who wants to know is told before the next event. A registration that is freed lasts until the calls
-//! under way have returned; only then does the tool hear that it is gone.
+//! An event that occurs while its thread runs a tool's function is dropped, and so is one without a
+//! registered function that may be called then; the tool is told before the next event. A
+//! registration that is freed lasts until the calls under way have returned; only then is the tool
+//! told that it is gone.
 
 use super::answer::{Answer, INVALID, INVALID_HANDLE, at};
 use super::category::Category;
@@ -23,7 +24,7 @@ pub struct Event {
     pub name: &'static str,
     pub description: &'static str,
     pub category: Category,
-    /// The type and the place of every element.
+    /// The type and the offset of every element.
     pub elements: &'static [(Datatype, Aint)],
     pub names: Enumeration,
 }
@@ -49,7 +50,7 @@ pub static EVENTS: [Event; 2] = [
 const FAILED_CALL: usize = 0;
 const SLEPT: usize = 1;
 
-/// The only source of events. Several threads may raise them, each in its own time.
+/// The only source of events. Several threads may raise them, without a common order.
 pub struct Source {
     pub name: &'static str,
     pub description: &'static str,
@@ -69,14 +70,15 @@ const SOURCE: i32 = 0;
 
 pub fn timestamp() -> Count {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time may be written; this clock exists everywhere.
+    // SAFETY: the time may be written; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// A tool's function, with what it is told: the event, the registration, how it is called, and the tool's own word.
+/// A tool's function. Arguments: the event, the registration, the safety of the call, and the
+/// tool's data.
 pub type EventFn = Arc<dyn Fn(TEventInstance, TEventRegistration, TCbSafety, usize) + Send + Sync>;
-/// The same for events that were dropped: how many, of which registration and source.
+/// The same for dropped events: how many, of which registration and source.
 pub type DroppedFn = Arc<dyn Fn(Count, TEventRegistration, i32, TCbSafety, usize) + Send + Sync>;
 /// The same for a registration that is gone.
 pub type FreedFn = Arc<dyn Fn(TEventRegistration, TCbSafety, usize) + Send + Sync>;
@@ -86,7 +88,7 @@ impl Observer for Tool {
         self.subject.is_watched()
     }
 
-    /// A call has slept, and goes on.
+    /// A call has slept, and continues.
     fn slept(&self, fun: Fun, time: Duration) {
         let threaded = self.subject.library.is_threaded();
         let safety = if threaded { MPI_T_CB_REQUIRE_THREAD_SAFE } else { MPI_T_CB_REQUIRE_MPI_RESTRICTED };
@@ -103,7 +105,7 @@ impl Subject {
 }
 
 impl Tool {
-    /// A call has failed. Nothing is held, so that a tool may do what it likes, as an error handler may.
+    /// A call has failed. No lock is held, so a tool may call anything, like an error handler.
     pub fn failed(&self, fun: Fun, class: i32) {
         self.subject.errors.count(Duration::ZERO);
         if self.subject.is_watched() {
@@ -113,7 +115,7 @@ impl Tool {
         }
     }
 
-    /// Tells all who want to know. Must not be called with a lock of the library held.
+    /// Calls all registered functions. Must not be called with a lock of the library held.
     #[cold]
     fn raise(&self, event: usize, safety: TCbSafety, data: &[u8]) {
         let timestamp = timestamp();
@@ -136,7 +138,7 @@ impl Tool {
     }
 }
 
-/// Wants the events of one type.
+/// A registration for the events of one type.
 pub struct Registration {
     event: usize,
     callbacks: [Option<Callback>; SAFETIES.len()],
@@ -144,7 +146,7 @@ pub struct Registration {
     dropped: Count,
     /// Calls of its functions that are under way.
     running: usize,
-    /// The handle was freed meanwhile; whom to tell.
+    /// The handle was freed during a call; the function to be told.
     freed: Option<(Option<FreedFn>, usize)>,
 }
 
@@ -154,7 +156,7 @@ struct Callback {
     data: usize,
 }
 
-/// The levels of what a function can stand, from the least on.
+/// The safety levels, from the lowest.
 const SAFETIES: [TCbSafety; 4] = [
     MPI_T_CB_REQUIRE_NONE,
     MPI_T_CB_REQUIRE_MPI_RESTRICTED,
@@ -167,14 +169,14 @@ fn level(safety: TCbSafety) -> Answer<usize> {
 }
 
 impl Registration {
-    /// The function with the least safety that suffices.
+    /// The function with the lowest sufficient safety level.
     fn callback(&self, safety: TCbSafety) -> Option<Callback> {
         let enough = self.callbacks.iter().zip(SAFETIES).filter(|(_, known)| *known >= safety);
         enough.filter_map(|(callback, _)| callback.clone()).next()
     }
 }
 
-/// Something that has happened, as long as a tool's functions are told of it.
+/// An event, while a tool's functions are called for it.
 pub struct Instance {
     event: usize,
     timestamp: Count,
@@ -197,7 +199,7 @@ enum EventCall {
 }
 
 thread_local! {
-    /// This thread runs a function of a tool's.
+    /// Whether this thread runs a tool's function.
     static IS_BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -209,7 +211,8 @@ impl State {
         })
     }
 
-    /// What is to be called: first who is told of dropped events, then who is told of this one. No instance: nobody.
+    /// The functions to call: first those for dropped events, then those for this event. Without an
+    /// instance there are none.
     fn prepare(
         &mut self,
         event: usize,
@@ -248,7 +251,7 @@ impl State {
         (late, Some(TEventInstance(instance)))
     }
 
-    /// The calls have returned. Whom to tell that a registration is gone.
+    /// After the calls have returned: the functions to be told that a registration is gone.
     fn conclude(
         &mut self,
         calls: &[(TEventRegistration, EventCall)],
@@ -257,7 +260,7 @@ impl State {
         self.objects.remove(instance.0);
         let mut gone = Vec::new();
         for (handle, _) in calls {
-            // Not there any more when the interface was finalised meanwhile.
+            // Gone if the interface was finalised in the meantime.
             let Some(Object::Registration(registration)) = self.objects.get_mut(handle.0) else { continue };
             registration.running -= 1;
             if registration.running == 0
@@ -296,7 +299,7 @@ impl State {
         self.registration(handle).map(|_| ())
     }
 
-    /// That there is a function for this level.
+    /// Checks that there is a function for this level.
     pub fn check_callback(&mut self, handle: TEventRegistration, safety: TCbSafety) -> Answer {
         let registration = self.registration(handle)?;
         registration.callbacks[level(safety)?].as_ref().map(|_| ()).ok_or(INVALID)
@@ -323,7 +326,8 @@ impl State {
         Ok(())
     }
 
-    /// Frees a registration. True when nothing is under way: then the tool is to be told now, else it will be.
+    /// Frees a registration. True when no call is under way: then the caller tells the tool now,
+    /// otherwise it is told later.
     pub fn free_registration(
         &mut self,
         subject: &Subject,

@@ -1,4 +1,4 @@
-//! The tool information interface, `MPI_T_*`: what a tool may see of the library, and change in it.
+//! The tool information interface, `MPI_T_*`: what a tool can read and change in the library.
 //!
 //! ```text
 //! state.rs       handles of a tool, and its lock
@@ -9,9 +9,10 @@
 //! category.rs  categories.rs      what belongs together
 //! ```
 //!
-//! It lives beside the world and the sessions, before and after them, so it has a state and a lock of its own. Whoever holds
-//! that lock may take the library's ([`Guard`](oxmpi_core::guard::Guard)), never the other way round; no function of a tool runs
-//! while it is held. The answers are codes without a text, and no error handler hears of them.
+//! It exists beside the world and the sessions, before and after them, so it has a state and a lock
+//! of its own. A thread that holds that lock may take the library's
+//! ([`Guard`](oxmpi_core::guard::Guard)), never the other way round; no function of a tool runs
+//! while it is held. Errors are codes without a text, and no error handler gets them.
 
 mod answer;
 pub mod categories;

@@ -1,8 +1,9 @@
-//! Performance variables. A level, a size or a state is looked up when it is asked for; a counter counts what is rare or slow
-//! anyhow. Nothing that a message or a collective operation passes may be made slower for one.
+//! Performance variables. A level, a size or a state is computed when it is read; a counter counts
+//! events that are rare or slow anyway. No variable may slow down a message or a collective
+//! operation.
 //!
-//! Counters and timers run for the whole process. A handle remembers where they stood when it was started, so that
-//! sessions know nothing of each other.
+//! Counters and timers run for the whole process. A handle stores their value when it was started,
+//! so that sessions are independent of each other.
 
 use super::answer::{Answer, Code, INVALID, INVALID_HANDLE, Value};
 use super::category::Category;
@@ -26,14 +27,14 @@ pub struct Variable {
     source: Source,
 }
 
-/// Where the value comes from; with it go the type, the object and what may be done.
+/// The source of the value; it implies the type, the bound object and the allowed operations.
 enum Source {
     /// 0 while neither the world nor a session is active.
     Process(fn(&Process) -> u64),
     Anytime(fn(&Library) -> u64),
     State(Enumeration, fn(&Library) -> i32),
     OnComm(fn(&Process, &Comm) -> u64),
-    /// A number for every rank that a message of the communicator can come from.
+    /// A number for every rank that can send on the communicator.
     ByRank(fn(&Process, &Comm) -> Vec<u64>),
     StateOfComm(Enumeration, fn(&Comm) -> i32),
     Counter(fn(&Subject) -> u64),
@@ -56,7 +57,7 @@ const fn other(
     Variable { name, description, verbosity: MPI_T_VERBOSITY_TUNER_BASIC, class, category, source }
 }
 
-/// How many objects there are that the program made and has not freed.
+/// The number of objects that the program made and has not freed.
 const fn objects(name: &'static str, source: Source, description: &'static str) -> Variable {
     let (verbosity, class) = (MPI_T_VERBOSITY_USER_BASIC, MPI_T_PVAR_CLASS_LEVEL);
     Variable { name, description, verbosity, class, category: Category::Objects, source }
@@ -207,7 +208,7 @@ pub static PVARS: [Variable; 27] = [
     ),
     objects(
         "oxmpi_requests",
-        // One of them is that of all sends that were complete at once.
+        // One of them is the common request of all sends that were complete at once.
         Source::Process(|process| process.requests.len() as u64 - 1),
         "Requests; sends that were complete when they began share one that is not counted",
     ),
@@ -261,16 +262,16 @@ pub struct Pvar {
     count: Count,
 }
 
-/// What a counter has counted for one handle.
+/// The counter of one handle.
 #[derive(Clone, Copy, Default)]
 struct Count {
     total: u64,
-    /// While it runs: where the process's counter stood when the total was right.
+    /// While it runs: the process's counter when the total was last updated.
     since: Option<u64>,
 }
 
 impl Pvar {
-    /// What the process has counted so far; `None` for a variable that is not counted.
+    /// The process's counter; `None` for a variable that is not counted.
     fn counted(&self, subject: &Subject) -> Option<u64> {
         match self.variable.source {
             Source::Counter(counted) | Source::Timer(counted) => Some(counted(subject)),
@@ -299,7 +300,7 @@ impl Pvar {
         self.count = Count { total: self.total(subject), since: None };
     }
 
-    /// The value; an invalid handle once its communicator is gone.
+    /// The value; an invalid handle once its communicator was freed.
     fn read(&self, subject: &Subject) -> Answer<Value> {
         let on_comm = |with: &dyn Fn(&Process, &Comm) -> Value| {
             let process = subject.library.enter().ok_or(INVALID_HANDLE)?;
@@ -342,7 +343,8 @@ impl State {
         Ok(())
     }
 
-    /// A handle of a variable, and how many elements its value has. The communicator counts where it is bound to one.
+    /// A handle of a variable, and the number of elements of its value. The communicator is
+    /// significant if the variable is bound to one.
     pub fn add_pvar(
         &mut self,
         subject: &Subject,
@@ -379,8 +381,8 @@ impl State {
         Ok(())
     }
 
-    /// Does something with a counted variable, or with all of a session. Of one that is not counted, `not` is the answer; among
-    /// all they are passed over.
+    /// Applies a function to a counted variable, or to all of a session. For one that is not
+    /// counted, returns `not`; among all, such variables are skipped.
     fn with_counted(
         &mut self,
         session: TPvarSession,
@@ -424,7 +426,7 @@ impl State {
         self.pvar(session, handle)?.read(subject)
     }
 
-    /// Reads a counted variable and sets it back; `check` refuses before anything is changed.
+    /// Reads and resets a counted variable; `check` refuses before anything is changed.
     pub fn readreset_pvar(
         &mut self,
         subject: &Subject,
@@ -437,7 +439,7 @@ impl State {
             return Err(Code(MPI_T_ERR_PVAR_NO_ATOMIC));
         }
         check()?;
-        // Stopped meanwhile, so that nothing is counted neither before nor after.
+        // Stopped in between, so that no event is lost or counted twice.
         let running = pvar.count.since.is_some();
         pvar.stop(subject);
         let value = pvar.read(subject)?;
@@ -448,7 +450,7 @@ impl State {
         Ok(value)
     }
 
-    /// Sets a counted variable to what `given` says, as a value of the type that it is told.
+    /// Sets a counted variable to the value from `given`, which gets its type.
     pub fn write_pvar(
         &mut self,
         subject: &Subject,

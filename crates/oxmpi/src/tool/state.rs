@@ -1,4 +1,4 @@
-//! A tool interface: the library that it looks at, and all that tools have handles of.
+//! The state of a tool interface: its library, and all objects that tools have handles of.
 
 use super::answer::{Answer, Code, INVALID, NOT_INITIALIZED};
 use super::cvars::Cvar;
@@ -16,19 +16,19 @@ pub struct Tool {
     state: Mutex<State>,
 }
 
-/// What tools look at.
+/// What tools inspect.
 pub struct Subject {
     pub library: &'static Library,
     /// Calls that have failed.
     pub(super) errors: Tally,
-    /// How many registrations of events there are: a hint, which may be late.
+    /// The number of event registrations: a hint, which may be outdated.
     pub(super) watchers: AtomicUsize,
 }
 
 pub struct State {
-    /// How often it was initialised and not finalised.
+    /// Initialisations that were not finalised.
     users: u64,
-    /// All that tools have handles of, but enumerations, which are always there.
+    /// All objects that tools have handles of, except enumerations, which always exist.
     pub(super) objects: SlotTable<Object>,
 }
 
@@ -52,14 +52,14 @@ impl Tool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state for a call that needs the interface initialised, as all do but two.
+    /// The state for a call that requires the interface to be initialised, as all but two do.
     pub fn enter(&self) -> Answer<MutexGuard<'_, State>> {
         let state = self.state();
         if state.users == 0 { Err(NOT_INITIALIZED) } else { Ok(state) }
     }
 
-    /// Initialises it once more. A tool that may call from several threads gets the library's lock, which a program below
-    /// `MPI_THREAD_MULTIPLE` does without.
+    /// Initialises it once more. If a tool may call from several threads, the library's lock is
+    /// turned on, even for a program below `MPI_THREAD_MULTIPLE`.
     pub fn initialize(&'static self, required: i32) -> Answer {
         if ![MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE].contains(&required) {
             return Err(INVALID);
@@ -72,7 +72,7 @@ impl Tool {
         Ok(())
     }
 
-    /// Undoes one initialisation; with the last one all handles are gone.
+    /// Undoes one initialisation; the last one frees all handles.
     pub fn finalize(&self) -> Answer {
         let mut state = self.enter()?;
         state.users -= 1;

@@ -56,7 +56,7 @@ pub fn with_ranks(size: usize, body: impl Fn(Rank<'_>) + Sync) {
                 drop(guard);
                 assert!(library.retire());
                 library.leave();
-                // Nobody unmaps what a peer may still read.
+                // No rank unmaps what a peer may still read.
                 barrier.wait();
             });
         }

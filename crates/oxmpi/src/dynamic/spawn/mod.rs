@@ -1,8 +1,9 @@
-//! Starting processes: the root of `MPI_Comm_spawn` opens a port, starts OxMPI's own `mpirun` for the new job, and its group
-//! accepts the children, which connect in `MPI_Init`.
+//! Starting processes: the root of `MPI_Comm_spawn` opens a port, starts OxMPI's own `mpirun` for
+//! the new job, and its group accepts the children, which connect in `MPI_Init`.
 //!
-//! The root alone knows what is to be spawned and whether that works; it tells the others before each attempt, so that nobody
-//! waits for children that will not come. See `oxmpi_boot::spawned` for what is said between the processes.
+//! Only the root knows what to spawn and whether that works; it tells the others before each
+//! attempt, so that no process waits for children that will not come. `oxmpi_boot::spawned`
+//! describes the protocol.
 
 mod orders;
 mod orphan;
@@ -32,20 +33,20 @@ pub struct Program {
     pub info: Info,
 }
 
-/// How many processes of a command were wanted, and how many there are.
+/// The requested and the started number of processes of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     pub most: usize,
     pub spawned: usize,
 }
 
-/// What came of it.
+/// The result of a spawn.
 pub struct Spawned {
     pub intercomm: Comm,
     pub counts: Vec<Count>,
 }
 
-/// Why nothing came of it, and how many processes were wanted, as far as that is known.
+/// Why a spawn failed, and the requested number of processes, if it is known.
 #[derive(Clone)]
 pub struct Refusal {
     pub error: Error,
@@ -58,8 +59,8 @@ impl From<Error> for Refusal {
     }
 }
 
-/// Spawns. Collective over the intracommunicator; `wanted` is the root's, and nothing elsewhere. An error at the root is an error
-/// everywhere.
+/// Spawns. Collective over the intracommunicator; `wanted` is significant only at the root. An
+/// error at the root is an error on all processes.
 pub fn spawn(
     call: &Call,
     guard: &mut Guard,
@@ -84,7 +85,8 @@ pub fn spawn(
                 guard.add_children(&children);
                 return Ok(Spawned { intercomm, counts });
             }
-            // The root decides whether fewer will do, and says so, or why not.
+            // The root decides whether fewer processes are acceptable, and tells the others, or why
+            // not.
             Err(error) => {
                 if let (Some(attempt), Some(Ok(known))) = (&attempt, &mut orders)
                     && !known.retry(attempt.child.as_ref().map_or(0, Child::started))
@@ -103,11 +105,11 @@ fn orders(wanted: Result<Vec<Program>>) -> Result<Orders, Refusal> {
     Orders::new(wanted).map_err(|error| Refusal { error, most })
 }
 
-/// The root's part in one attempt.
+/// The state of the root in one attempt.
 struct Attempt {
     counts: Vec<Count>,
     port: String,
-    /// Missing when there is nobody to start.
+    /// `None` when there is no process to start.
     child: Option<Child>,
 }
 
@@ -142,7 +144,7 @@ fn accept(call: &Call, guard: &mut Guard, comm: Comm, root: usize, attempt: Opti
     accepted
 }
 
-/// An intercommunicator with nobody on the other side: what was asked for, and no more.
+/// An intercommunicator with an empty remote group, when no processes were requested.
 fn nobody(call: &Call, guard: &mut Guard, comm: Comm) -> Result<Comm> {
     let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
@@ -151,28 +153,29 @@ fn nobody(call: &Call, guard: &mut Guard, comm: Comm) -> Result<Comm> {
     comm::add(guard, comm, context, Ranks::from_list(Vec::new()), Some(group))
 }
 
-/// The children's part, in `MPI_Init`: connects to the processes that spawned this one, if any did.
+/// In the children's `MPI_Init`: connects to the processes that spawned this one, if any.
 pub fn join_parents(call: &Call) -> Result<()> {
     let mut guard = call.enter_world()?;
     let Some(port) = guard.parent_port.take() else { return Ok(()) };
     guard.join_parents(&port);
-    // All of the job are here before the first asks: if one does not come, the parents still listen to `mpirun`, which says so.
+    // All processes of the job arrive before the first one connects: if one does not, the parents
+    // still listen to `mpirun`, which reports it.
     let own = comm::own_peer(&guard);
     let participants = guard.comm_mut(MPI_COMM_WORLD)?.participants(own);
     comm::run_agreement(call, &mut guard, |io| async move { io.all(&participants, true).await })?;
-    // Should they not wait any more, `mpirun` ends this process.
+    // If they do not wait any more, `mpirun` ends this process.
     let parent = ports::connect(call, &mut guard, &port, MPI_COMM_WORLD, 0, None, &mut || Ok(()))?;
     guard.comm_mut(parent)?.name = b"MPI_COMM_PARENT".to_vec();
     guard.parent = parent;
     Ok(())
 }
 
-// ---- what the root says to its group ----
+// ---- messages of the root to its group ----
 
 const GOING: u64 = 0;
 const FAILED: u64 = 1;
 
-/// Everybody learns what the root is about to do, or why it is not.
+/// Tells all processes what the root is about to do, or why it is not.
 fn announce(
     call: &Call,
     guard: &mut Guard,
@@ -197,7 +200,7 @@ fn announce(
     }
 }
 
-/// The first member tells a list whose length the others do not know.
+/// Broadcasts a list whose length only the first member knows.
 async fn tell(io: AgreementIo, participants: Participants, words: Option<Vec<u64>>) -> Result<Vec<u64>> {
     let mut length = [words.as_ref().map_or(0, |words| words.len() as u64)];
     io.tell(&participants, &mut length).await?;
@@ -211,7 +214,8 @@ fn going(counts: &[Count]) -> Vec<u64> {
     [GOING].into_iter().chain(pairs).collect()
 }
 
-/// How many processes were wanted, the class, the length of the text, and the text, eight bytes to a word.
+/// The requested number of processes, the error class, the length of the text, and the text, eight
+/// bytes per word.
 fn failed(refusal: &Refusal) -> Vec<u64> {
     let (class, text) = (refusal.error.class(), refusal.error.text().as_bytes());
     let word = |bytes: &[u8]| {
@@ -231,14 +235,14 @@ fn failure(words: &[u64], root: usize) -> Refusal {
     Refusal { error, most: words[0] as usize }
 }
 
-/// The code of each process that was wanted: success, or `missing` for those that are not there.
+/// The code of each requested process: success, or `missing` for those that were not started.
 pub fn codes(counts: &[Count], missing: i32) -> impl Iterator<Item = i32> + '_ {
     let of =
         move |&Count { most, spawned }: &Count| (0..most).map(move |n| if n < spawned { MPI_SUCCESS } else { missing });
     counts.iter().flat_map(of)
 }
 
-/// Why processes are missing from a family that is smaller than it might be.
+/// The error for processes that were requested and not started.
 pub fn shortage(counts: &[Count]) -> Option<Error> {
     let sum = |of: fn(&Count) -> usize| counts.iter().map(of).sum::<usize>();
     let (most, spawned) = (sum(|count| count.most), sum(|count| count.spawned));

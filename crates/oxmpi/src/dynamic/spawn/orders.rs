@@ -1,4 +1,4 @@
-//! What is to be started, as words for `mpirun`.
+//! The arguments of `mpirun` for a spawn.
 //!
 //! | info key | meaning |
 //! |---|---|
@@ -18,7 +18,7 @@ use oxmpi_core::info::Info;
 
 pub struct Orders {
     blocks: Vec<Block>,
-    /// How many of each will be tried next.
+    /// How many processes of each program the next attempt starts.
     counts: Vec<usize>,
 }
 
@@ -46,19 +46,20 @@ impl Orders {
         self.blocks.iter().zip(&self.counts).map(|(block, &spawned)| Count { most: block.most, spawned }).collect()
     }
 
-    /// How many processes were asked for.
+    /// The requested number of processes.
     pub fn most(&self) -> usize {
         self.blocks.iter().map(|block| block.most).sum()
     }
 
-    /// Not more than so many processes could be started: takes back as many as it needs to. False when that is not allowed.
+    /// Only so many processes could be started: reduces the counts accordingly. False when that is
+    /// not allowed.
     pub fn retry(&mut self, started: usize) -> bool {
         let mut surplus = self.counts.iter().sum::<usize>().saturating_sub(started);
         if surplus == 0 {
             return false;
         }
         for (block, count) in self.blocks.iter().zip(&mut self.counts).rev() {
-            // The largest that is small enough, or else the smallest there is.
+            // The largest acceptable number that is small enough, or else the smallest one.
             let mut fewer = *count;
             while *count - fewer < surplus
                 && fewer > 0

@@ -1,9 +1,11 @@
-//! Starts an `mpirun` for a job that is spawned, as nobody's child: this process must not be told of its end, and need not live
-//! as long. A first child makes a second, which runs `mpirun`, and ends at once; then the `mpirun` around this job, if there is
-//! one, is the nearest that takes orphans in.
+//! Starts an `mpirun` for a spawned job that is not a child of this process: this process must not
+//! be notified of its end, and need not live as long. A first child forks a second, which executes
+//! `mpirun`, and ends at once; then the `mpirun` of this job, if there is one, is the nearest
+//! subreaper.
 //!
-//! Both share this process's memory until `mpirun` runs (`CLONE_VM | CLONE_VFORK`), so nothing is copied, however large the
-//! program is. In exchange they may do nothing but system calls on what was prepared before: no allocation, no lock, no panic.
+//! Both share this process's memory until `mpirun` runs (`CLONE_VM | CLONE_VFORK`), so nothing is
+//! copied, however large the program is. In exchange they may make only system calls on prepared
+//! data: no allocation, no lock, no panic.
 
 use oxmpi_abi::constants::MPI_ERR_SPAWN;
 use oxmpi_abi::{Error, Result, bail};
@@ -16,7 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-/// A spawned job's `mpirun`, until its job is taken; dropped before, the job is given up.
+/// The `mpirun` of a spawned job, until its job is taken; if dropped before, the job is abandoned.
 pub struct Child {
     line: OwnedFd,
     started: usize,
@@ -38,7 +40,7 @@ impl Child {
         Ok(Child { line, started: 0 })
     }
 
-    /// An error when the job will not come to be.
+    /// An error when the job will not start.
     pub fn check(&mut self) -> Result<()> {
         let mut packet = vec![0u8; LONGEST];
         // SAFETY: the kernel writes at most as many bytes as there is room for.
@@ -46,7 +48,7 @@ impl Child {
             unsafe { libc::recv(self.line.as_raw_fd(), packet.as_mut_ptr().cast(), packet.len(), libc::MSG_DONTWAIT) };
         match got {
             0 => bail!(MPI_ERR_SPAWN, "the mpirun that was started for the new processes has ended without a report"),
-            // Nothing has come, so nothing is wrong.
+            // No message yet, so nothing is wrong.
             ..0 => Ok(()),
             got => {
                 let report = Report::read(&packet[..got as usize]);
@@ -57,19 +59,20 @@ impl Child {
         }
     }
 
-    /// How many processes could be started, of a job that did not come to be.
+    /// How many processes could be started, if the job failed.
     pub fn started(&self) -> usize {
         self.started
     }
 
-    /// The job is connected to this process.
+    /// Tells `mpirun` that the job is connected to this process.
     pub fn take(&self) {
-        // SAFETY: the kernel reads the given number of bytes. Should nobody hear it, the job has ended, as will be seen.
+        // SAFETY: the kernel reads the given number of bytes. If nobody receives it, the job has
+        // ended, which will be noticed.
         unsafe { libc::send(self.line.as_raw_fd(), TAKEN.as_ptr().cast(), TAKEN.len(), libc::MSG_NOSIGNAL) };
     }
 }
 
-/// OxMPI's own, which belongs to the library that is loaded: the two must be of one version.
+/// The `mpirun` of the loaded library: the two must have the same version.
 fn find_mpirun() -> Result<PathBuf> {
     let own = own_file();
     let dir = own.as_deref().and_then(Path::parent);
@@ -101,7 +104,7 @@ fn own_file() -> Option<PathBuf> {
     }
 }
 
-/// Packets, and the end when either side has gone.
+/// A socket pair with packets, which reports when either side has ended.
 fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
@@ -114,10 +117,10 @@ fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
-/// Far more than the few frames of each need.
+/// Far more than the few frames of each child need.
 const STACK: usize = 64 << 10;
 
-/// What the two children have to know, and what they say of what went wrong.
+/// What the two children need, and their error.
 struct Task {
     path: *const c_char,
     arguments: *const *const c_char,
@@ -135,9 +138,10 @@ fn run(path: &CStr, arguments: &[CString], stdin: RawFd, line: RawFd) -> io::Res
     }
     let arguments: Vec<*const c_char> = arguments.iter().map(|word| word.as_ptr()).chain([ptr::null()]).collect();
     let mut stacks = vec![0u128; 2 * STACK / size_of::<u128>()];
-    // SAFETY: the stacks grow down from the middle and from the end. What the children touch outlives the call, since
-    // CLONE_VFORK keeps this thread here until the first has ended, and that one until the second runs `mpirun` or has
-    // ended. No signal runs a handler of the program's in them: all are blocked, in `mpirun` too, which takes them as data.
+    // SAFETY: the stacks grow down from the middle and from the end. What the children access
+    // outlives the call, since CLONE_VFORK keeps this thread here until the first has ended, and
+    // that one until the second runs `mpirun` or has ended. No signal handler of the program runs
+    // in them: all signals are blocked, in `mpirun` too, which reads them as data.
     unsafe {
         let mut task = Task {
             path: path.as_ptr(),
@@ -151,7 +155,8 @@ fn run(path: &CStr, arguments: &[CString], stdin: RawFd, line: RawFd) -> io::Res
         let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        // Without a signal at its end, so that the program is not told of a child that it did not start.
+        // Without a signal at its end, so that the program is not notified of a child that it did
+        // not start.
         let top = stacks.as_mut_ptr().add(stacks.len() / 2).cast();
         let pid = libc::clone(first, top, libc::CLONE_VM | libc::CLONE_VFORK, (&raw mut task).cast());
         let error = io::Error::last_os_error();
@@ -168,7 +173,7 @@ fn run(path: &CStr, arguments: &[CString], stdin: RawFd, line: RawFd) -> io::Res
 }
 
 extern "C" fn first(task: *mut c_void) -> c_int {
-    // SAFETY: `run` passes its task, which nobody else touches until this process has ended.
+    // SAFETY: `run` passes its task, which nothing else accesses until this process has ended.
     unsafe {
         let task = &mut *task.cast::<Task>();
         if libc::clone(second, task.stack, libc::CLONE_VM | libc::CLONE_VFORK, (&raw mut *task).cast()) < 0 {
@@ -179,14 +184,14 @@ extern "C" fn first(task: *mut c_void) -> c_int {
 }
 
 extern "C" fn second(task: *mut c_void) -> c_int {
-    // SAFETY: `first` passes its task on and touches it no more until this process runs `mpirun` or has ended. All below are
-    // system calls on prepared arguments.
+    // SAFETY: `first` passes its task on and does not access it until this process runs `mpirun` or
+    // has ended. Everything below is a system call on prepared arguments.
     unsafe {
         let task = &mut *task.cast::<Task>();
-        // Signals for the group of the process that spawns are not for the new job.
+        // Signals to the process group of the spawning process must not reach the new job.
         libc::setpgid(0, 0);
         libc::dup2(task.stdin, 0);
-        // Nothing of the program's own is for it, where the kernel can do that (5.11).
+        // Descriptors of the program are not inherited, where the kernel supports that (5.11).
         const CLOSE_RANGE_CLOEXEC: c_int = 4;
         libc::syscall(libc::SYS_close_range, 3, c_int::MAX, CLOSE_RANGE_CLOEXEC);
         libc::fcntl(task.line, libc::F_SETFD, 0);
@@ -197,7 +202,7 @@ extern "C" fn second(task: *mut c_void) -> c_int {
 }
 
 fn errno() -> c_int {
-    // SAFETY: the calling thread's own.
+    // SAFETY: the location belongs to the calling thread.
     unsafe { *libc::__errno_location() }
 }
 

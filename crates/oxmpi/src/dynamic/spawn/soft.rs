@@ -1,9 +1,9 @@
-//! The info key `soft`: which numbers of processes will do.
+//! The info key `soft`: acceptable numbers of processes.
 
 use oxmpi_abi::constants::MPI_ERR_INFO_VALUE;
 use oxmpi_abi::{Result, bail};
 
-/// A set of numbers, as a list of Fortran's triplets describes it.
+/// A set of numbers, described by a list of Fortran triplets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Soft {
     triplets: Vec<Triplet>,
@@ -23,7 +23,7 @@ impl Soft {
         Ok(Soft { triplets })
     }
 
-    /// This number and no other.
+    /// Only this number.
     pub fn just(number: usize) -> Soft {
         let number = number as i64;
         Soft { triplets: vec![Triplet { low: number, high: number, step: 1 }] }
