@@ -1,5 +1,6 @@
-//! Writes the C entry points: one Rust file a chapter, `MPI_X` and `PMPI_X` for every function. A function whose body
-//! stands in `crates/oxmpi-capi/src/bodies/` calls it; any other answers that it is not supported yet.
+//! Writes the C entry points: one Rust file for each chapter, `MPI_X` and `PMPI_X` for every function. An entry point calls
+//! the function's body, which is in `crates/oxmpi-capi/src/bodies/` or `crates/oxmpi/src/p2p/`; a function without a body
+//! answers that it is not supported.
 
 use crate::api::{Api, Dir, Function, Param};
 use crate::codegen::Output;
@@ -12,6 +13,8 @@ use std::path::Path;
 /// The bodies that are written.
 pub struct Bodies {
     by_name: BTreeMap<String, Body>,
+    /// Where a module with bodies is, by its name.
+    homes: BTreeMap<String, &'static str>,
 }
 
 /// A function that carries out an MPI function, as its source declares it.
@@ -29,18 +32,20 @@ struct Body {
 }
 
 impl Bodies {
-    /// Looks for lines that start with `pub fn NAME(` or `pub unsafe fn NAME(` in the bodies of `oxmpi-capi`, and among the
-    /// collective operations of `oxmpi`, which take a form: the source is the only list.
+    /// Looks for lines that start with `pub fn NAME(` or `pub unsafe fn NAME(` in the [directories](HOMES) of bodies, and
+    /// among the collective operations of `oxmpi`, which take a form: the source is the only list.
     pub fn scan() -> Result<Bodies, String> {
         let crates = root().join("crates");
-        let mut bodies = Bodies { by_name: BTreeMap::new() };
-        let dir = crates.join("oxmpi-capi/src/bodies");
-        let entries = std::fs::read_dir(&dir).map_err(|e| format!("cannot list {}: {e}", dir.display()))?;
-        for entry in entries.flatten() {
-            let path = entry.path();
-            let (Some("rs"), Some(module)) = (ext(&path), path.file_stem().and_then(|s| s.to_str())) else { continue };
-            bodies.scan_file(&path, module, "\npub fn ")?;
-            bodies.scan_file(&path, module, "\npub unsafe fn ")?;
+        let mut bodies = Bodies { by_name: BTreeMap::new(), homes: BTreeMap::new() };
+        for (dir, home) in HOMES {
+            let dir = crates.join(dir);
+            let entries = std::fs::read_dir(&dir).map_err(|e| format!("cannot list {}: {e}", dir.display()))?;
+            for path in entries.flatten().map(|entry| entry.path()).filter(|path| ext(path) == Some("rs")) {
+                let Some(module) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
+                bodies.scan_file(&path, module, "\npub fn ")?;
+                bodies.scan_file(&path, module, "\npub unsafe fn ")?;
+                bodies.homes.insert(module.to_string(), home);
+            }
         }
         bodies.scan_file(&crates.join("oxmpi/src/coll/mod.rs"), COLLECTIVES, "\npub unsafe fn ")?;
         Ok(bodies)
@@ -137,6 +142,9 @@ struct Call {
     outputs: Option<String>,
     uses: &'static str,
 }
+
+/// Directories of modules with bodies, and the path by which an entry point names each.
+const HOMES: [(&str, &str); 2] = [("oxmpi-capi/src/bodies", "crate::bodies"), ("oxmpi/src/p2p", "oxmpi::p2p")];
 
 /// The module of the collective operations. Its functions take a form.
 const COLLECTIVES: &str = "coll";
@@ -330,9 +338,12 @@ fn entries(chapter: u8, functions: &[&Function], api: &Api, bodies: &Bodies) -> 
     let built = || calls.iter().filter_map(|(_, call)| call.as_ref());
     let modules = built().filter_map(|call| call.body.split("::").next()).filter(|module| *module != COLLECTIVES);
     let modules: BTreeSet<&str> = modules.collect();
-    if !modules.is_empty() {
-        let list: Vec<&str> = modules.into_iter().collect();
-        let _ = writeln!(out, "use crate::bodies::{{{}}};", list.join(", "));
+    for (_, home) in HOMES {
+        let list: Vec<&str> =
+            modules.iter().copied().filter(|module| bodies.homes.get(*module) == Some(&home)).collect();
+        if !list.is_empty() {
+            let _ = writeln!(out, "use {home}::{{{}}};", list.join(", "));
+        }
     }
     out.extend(built().map(|call| call.uses).collect::<BTreeSet<&str>>());
     let answer = if functions.iter().any(|f| is_tool(f)) { "answer, " } else { "" };
@@ -532,7 +543,7 @@ mod tests {
     fn typed_values_are_made_from_the_arguments_that_describe_them() {
         assert_eq!(
             expression("MPI_Isend"),
-            "made1(cx, (request, \"request\"), || pt2pt::isend(cx, SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))"
+            "made1(cx, (request, \"request\"), || send::isend(cx, SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))"
         );
         assert!(expression("MPI_Fetch_and_op").contains(
             "SourceArg::new(origin_addr, 1, datatype), TargetArg::new(result_addr, 1, datatype), \

@@ -15,6 +15,8 @@ pub struct Error(Box<Inner>);
 struct Inner {
     class: i32,
     text: String,
+    /// What the error handler is given, where that is not the error's own code.
+    code_for_handler: Option<i32>,
 }
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -22,7 +24,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     #[cold]
     pub fn new(class: i32, text: impl Into<String>) -> Error {
-        Error(Box::new(Inner { class, text: text.into() }))
+        Error(Box::new(Inner { class, text: text.into(), code_for_handler: None }))
     }
 
     /// The error class, one of the ABI's `MPI_ERR_*` values or one that the user added.
@@ -32,6 +34,18 @@ impl Error {
 
     pub fn text(&self) -> &str {
         &self.0.text
+    }
+
+    /// The same error, of which the error handler hears with another code than the call returns: for `MPI_ERR_IN_STATUS`,
+    /// where the handler is given the code of the first status with an error.
+    #[cold]
+    pub fn with_code_for_handler(mut self, code: i32) -> Error {
+        self.0.code_for_handler = Some(code);
+        self
+    }
+
+    pub fn code_for_handler(&self) -> Option<i32> {
+        self.0.code_for_handler
     }
 
     /// The same error with words before its text, which a caller adds as context.

@@ -10,7 +10,7 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Request;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::segment::IN_CALL;
-pub use oxmpi_core::call::{Call, On};
+pub use oxmpi_core::call::{Call, Guard, On};
 use std::ffi::c_int;
 
 /// Runs a body; an error goes to the error handler (with a copy of the call, so that short calls keep theirs in registers).

@@ -2,7 +2,7 @@
 
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::{MPI_THREAD_MULTIPLE, MPI_THREAD_SINGLE};
-use oxmpi_core::guard::Guard;
+use oxmpi_core::call::Guard;
 use oxmpi_core::library::Library;
 use oxmpi_core::process::Process;
 use oxmpi_core::settings::{HUGE_PAGES, SINGLE_COPY};

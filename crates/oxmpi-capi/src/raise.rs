@@ -8,32 +8,16 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm, Errhandler};
 use oxmpi_base::segment::STATE_ABORTED;
-use std::cell::Cell;
 use std::ffi::c_int;
 use std::io::Write;
 use std::sync::atomic::Ordering;
-
-thread_local! {
-    /// The code in the status that made this thread's call fail with `MPI_ERR_IN_STATUS`.
-    static IN_STATUS: Cell<c_int> = const { Cell::new(MPI_ERR_IN_STATUS) };
-}
-
-/// A call that completes several requests stored this code in a status, and will fail with `MPI_ERR_IN_STATUS`: the
-/// handler is to be given the code of the first.
-#[cold]
-pub fn note_status_code(code: c_int) {
-    if IN_STATUS.get() == MPI_ERR_IN_STATUS {
-        IN_STATUS.set(code);
-    }
-}
 
 /// Hands an error to its handler; returns the code that the call returns, if it does.
 #[cold]
 pub fn raise(call: &Call, error: &Error) -> c_int {
     let code = LIBRARY.errors().code_for(error, call.fun.name());
-    let in_status = IN_STATUS.replace(MPI_ERR_IN_STATUS);
     TOOL.failed(call.fun, error.class());
-    let given = if code == MPI_ERR_IN_STATUS { in_status } else { code };
+    let given = error.code_for_handler().unwrap_or(code);
     match call_handler(call.fun, call.on(), given, error.text()) {
         left if left == given => code,
         changed => changed,
@@ -113,7 +97,7 @@ fn object(on: On) -> Option<String> {
 /// How messages call this process.
 pub fn who() -> String {
     match library::enter_late() {
-        Some(guard) => format!("OxMPI: rank {} of {}", guard.world.rank, guard.world.size()),
+        Some(guard) => format!("OxMPI: rank {} of {}", guard.comms.world.rank, guard.comms.world.size()),
         None => String::from("OxMPI"),
     }
 }

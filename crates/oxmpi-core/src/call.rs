@@ -1,14 +1,34 @@
-//! A call of the library: what all code that serves a call knows about it. `wait/` has its waits.
+//! A call of the library: what all code that serves a call knows about it, and how a thread gets
+//! exclusive access to the state, with a lock or by the program's promise. `wait/` has its waits.
+//!
+//! Programs below `MPI_THREAD_MULTIPLE` promise to make one call at a time, and pay for no lock: a
+//! call only marks itself as `inside` with a plain store, and then checks whether the library is
+//! `threaded` by now. A second session, whose calls may come from another thread, sets `threaded`,
+//! makes every processor see that (`membarrier`), and waits until no call is inside without the
+//! lock. A call that waits checks again after every unsuccessful poll, and continues with the lock.
+//! So the two sides cannot miss each other, and only the rare side pays. Where the kernel has no
+//! such barrier the lock is always used.
+//!
+//! Guards never nest: with the lock the second one would deadlock, and without it be a second
+//! `&mut`. Debug builds check for that.
 
-use crate::guard::Guard;
 use crate::library::{Library, World};
+use crate::matching::Pattern;
 use crate::operation::UserCall;
+use crate::process::Process;
 use oxmpi_abi::constants::MPI_ERR_OTHER;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{self, Comm, Errhandler, File, Session, Win};
 use oxmpi_abi::{Error, Result};
-use std::cell::Cell;
+use oxmpi_base::load;
+use oxmpi_base::lock::Lock;
+use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock};
+use oxmpi_base::wait::{self, PollYieldPolicy, WakeFence};
+use std::cell::{Cell, UnsafeCell};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
 
 /// The object whose error handler gets an error.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +69,7 @@ impl<'l> Call<'l> {
 
     /// As [`Call::enter`], for functions that exist only in the world model.
     pub fn enter_world(&self) -> Result<Guard<'l>> {
-        self.enter().and_then(|guard| if guard.has_world { Ok(guard) } else { Err(not_active(self.library)) })
+        self.enter().and_then(|guard| if guard.comms.has_world { Ok(guard) } else { Err(not_active(self.library)) })
     }
 
     /// The object whose error handler gets an error of this call.
@@ -124,4 +144,389 @@ fn not_active(library: &Library) -> Error {
         World::Finalized => "called after MPI_Finalize",
     };
     Error::new(MPI_ERR_OTHER, text)
+}
+
+impl Library {
+    /// Exclusive access to the state; `None` while neither the world nor a session is active.
+    #[inline(always)]
+    pub fn enter(&self) -> Option<Guard<'_>> {
+        Guard::enter(self)
+    }
+
+    /// As [`enter`](Library::enter), but also after everything has ended.
+    pub fn enter_late(&self) -> Option<Guard<'_>> {
+        self.kept.get().map(|started| self.guard_over(started))
+    }
+
+    // ---- the current call ----
+
+    /// Stores for mpirun which call this process is in.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "the word lies in the segment")]
+    pub fn note_call(&self, number: u32) {
+        // SAFETY: points to NOWHERE or into the segment, which `kept` maps as long as `self` lives.
+        unsafe { (*self.call.load(Ordering::Relaxed)).store(number, Ordering::Relaxed) }
+    }
+
+    /// The call that this process is in; with several threads, the one that began or ended last.
+    #[expect(unsafe_code, reason = "the word lies in the segment")]
+    pub fn current_call(&self) -> Option<Fun> {
+        // SAFETY: points to NOWHERE or into the segment, which `kept` maps as long as `self` lives.
+        let noted = unsafe { (*self.call.load(Ordering::Relaxed)).load(Ordering::Relaxed) };
+        if noted & IN_CALL == 0 { None } else { Fun::from_u16((noted & !IN_CALL) as u16) }
+    }
+}
+
+/// Exclusive access to the state; ends with the value.
+pub struct Guard<'l> {
+    library: &'l Library,
+    started: &'l Started,
+    locked: bool,
+    /// The thread that took the lock must release it.
+    _not_send: PhantomData<*const ()>,
+}
+
+impl Library {
+    /// A guard over a state that may not be active.
+    pub(crate) fn guard_over<'l>(&'l self, started: &'l Started) -> Guard<'l> {
+        Guard { library: self, started, locked: self.entry.enter(), _not_send: PhantomData }
+    }
+}
+
+impl<'l> Guard<'l> {
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "the pointer is what the library keeps")]
+    pub(crate) fn enter(library: &'l Library) -> Option<Guard<'l>> {
+        let started = library.entry.active.load(Ordering::Acquire);
+        // SAFETY: null, or in the box that `library.kept` holds as long as the library lives.
+        let started = unsafe { started.as_ref() }?;
+        Some(Guard { library, started, locked: library.entry.enter(), _not_send: PhantomData })
+    }
+
+    #[inline]
+    pub fn library(&self) -> &'l Library {
+        self.library
+    }
+
+    #[inline]
+    pub fn shared(&self) -> &'l Shared {
+        &self.started.shared
+    }
+
+    /// Whether other threads may want to enter.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        self.locked
+    }
+
+    /// Lets other threads in while `pause` runs. References into the state end before, and their
+    /// targets may be gone afterwards.
+    #[inline]
+    pub fn unlocked<R>(&mut self, pause: impl FnOnce(&Shared) -> R) -> R {
+        struct Back<'g, 'l>(&'g mut Guard<'l>);
+        impl Drop for Back<'_, '_> {
+            #[inline]
+            fn drop(&mut self) {
+                self.0.locked = self.0.library.entry.enter();
+            }
+        }
+        self.library.entry.leave(self.locked);
+        let back = Back(self);
+        pause(back.0.shared())
+    }
+
+    /// Calls a user function, which may call the library.
+    #[inline(never)]
+    pub fn call_user<R>(&mut self, function: impl FnOnce() -> R) -> R {
+        let library = self.library;
+        self.unlocked(|_| library.call_user(function))
+    }
+
+    /// Takes the lock if it is needed by now. Calls that stay inside for long use this.
+    #[inline]
+    pub(crate) fn follow_lock(&mut self) {
+        if !self.locked && self.library.is_threaded() {
+            self.begin_locking();
+        }
+    }
+
+    #[cold]
+    fn begin_locking(&mut self) {
+        self.unlocked(|_| ());
+    }
+
+    /// For a call without result that a program repeats until another rank has acted: if ranks
+    /// outnumber CPUs, that rank may need this CPU.
+    #[inline]
+    pub fn yield_cpu(&mut self) {
+        if wait::is_oversubscribed(self.shared().job()) {
+            self.yield_unlocked();
+        }
+    }
+
+    #[inline(never)]
+    fn yield_unlocked(&mut self) {
+        self.unlocked(|_| wait::yield_cpu());
+    }
+
+    /// As [`Guard::yield_cpu`], for calls that programs also make between pieces of work.
+    #[inline]
+    pub fn yield_cpu_at_times(&mut self) {
+        self.polled_in_vain();
+        if wait::is_oversubscribed(self.shared().job()) {
+            self.yield_unlocked_at_times();
+        } else {
+            load::polled_in_vain();
+        }
+    }
+
+    #[inline(never)]
+    fn yield_unlocked_at_times(&mut self) {
+        self.unlocked(|shared| shared.occupancy.ask_in_vain());
+    }
+
+    /// A program probed for a message in vain; an error when it can never come.
+    pub fn probed_in_vain(&mut self, pattern: Option<Pattern>) -> Result<()> {
+        self.yield_cpu_at_times();
+        pattern.and_then(|pattern| self.dead_source(&pattern)).map_or(Ok(()), Err)
+    }
+
+    /// Wakes threads of this process that sleep, after something that one of them may wait for.
+    #[inline]
+    pub fn wake_siblings(&self) {
+        if self.locked {
+            wake_sleeping_threads(self.shared());
+        }
+    }
+}
+
+impl std::ops::Deref for Guard<'_> {
+    type Target = Process;
+
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "the guard makes the state exclusive")]
+    fn deref(&self) -> &Process {
+        // SAFETY: one guard exists at a time: by the lock, or by the promise of
+        // `Library::assume_serialized`, which ends with `turn_lock_on`; `self` is borrowed for as
+        // long as the reference lives.
+        unsafe { &*self.started.state.get() }
+    }
+}
+
+impl std::ops::DerefMut for Guard<'_> {
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "the guard makes the state exclusive")]
+    fn deref_mut(&mut self) -> &mut Process {
+        // SAFETY: one guard exists at a time, as for `deref`, and `self` is borrowed mutably for as
+        // long as the reference lives.
+        unsafe { &mut *self.started.state.get() }
+    }
+}
+
+impl Drop for Guard<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.locked {
+            end_locked(self.library, &self.started.shared);
+        } else {
+            self.library.entry.leave(false);
+        }
+    }
+}
+
+/// Ends a guard that holds the lock. Not inlined, and without the guard itself, so that calls
+/// without the lock stay short and keep their guard in registers.
+#[inline(never)]
+fn end_locked(library: &Library, shared: &Shared) {
+    wake_sleeping_threads(shared);
+    library.entry.leave(true);
+}
+
+#[inline]
+fn wake_sleeping_threads(shared: &Shared) {
+    if shared.block().sleep.load(Ordering::Relaxed) != 0 {
+        wait::wake_now(shared.job(), shared.block());
+    }
+}
+
+/// The words that a call reads when it enters.
+pub(crate) struct Entry {
+    /// The state while the world or a session is active, null otherwise.
+    active: AtomicPtr<Started>,
+    /// A call is inside without the lock.
+    inside: AtomicU32,
+    /// Calls take the lock.
+    threaded: AtomicBool,
+    lock: Lock,
+    #[cfg(debug_assertions)]
+    holder: std::sync::Mutex<Option<std::thread::ThreadId>>,
+}
+
+impl Entry {
+    pub(crate) const fn new() -> Entry {
+        Entry {
+            active: AtomicPtr::new(std::ptr::null_mut()),
+            inside: AtomicU32::new(0),
+            threaded: AtomicBool::new(true),
+            lock: Lock::new(),
+            #[cfg(debug_assertions)]
+            holder: std::sync::Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn is_active(&self) -> bool {
+        !self.active.load(Ordering::Acquire).is_null()
+    }
+
+    /// `started` must live as long as the library that this belongs to.
+    pub(crate) fn activate(&self, started: &Started) {
+        self.active.store(std::ptr::from_ref(started).cast_mut(), Ordering::Release);
+    }
+
+    /// Deactivates the library; whether it was active.
+    pub(crate) fn deactivate(&self) -> bool {
+        !self.active.swap(std::ptr::null_mut(), Ordering::AcqRel).is_null()
+    }
+
+    #[inline]
+    pub(crate) fn is_threaded(&self) -> bool {
+        self.threaded.load(Ordering::Relaxed)
+    }
+
+    /// Called while no call is inside.
+    pub(crate) fn set_threaded(&self) {
+        self.threaded.store(true, Ordering::SeqCst);
+    }
+
+    /// Called while no call is inside, and no two calls will be at the same time.
+    pub(crate) fn set_serialized(&self) {
+        self.threaded.store(false, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_inside(&self) -> bool {
+        self.inside.load(Ordering::Acquire) != 0
+    }
+
+    /// Enters; whether with the lock.
+    #[inline(always)]
+    fn enter(&self) -> bool {
+        #[cfg(debug_assertions)]
+        self.check_not_nested();
+        self.inside.store(1, Ordering::Relaxed);
+        // A compiler fence is enough: the thread that sets `threaded` uses `membarrier`.
+        compiler_fence(Ordering::SeqCst);
+        let locked = self.threaded.load(Ordering::Relaxed);
+        if locked {
+            self.take_lock();
+        }
+        #[cfg(debug_assertions)]
+        self.note_holder(Some(std::thread::current().id()));
+        locked
+    }
+
+    /// Not inlined, so that calls without the lock stay short.
+    #[inline(never)]
+    fn take_lock(&self) {
+        self.inside.store(0, Ordering::Release);
+        self.lock.take();
+    }
+
+    #[inline(always)]
+    fn leave(&self, locked: bool) {
+        #[cfg(debug_assertions)]
+        self.note_holder(None);
+        if locked {
+            self.lock.give_back();
+        } else {
+            self.inside.store(0, Ordering::Release);
+        }
+    }
+
+    /// Runs `body` with the lock, but not as a call: for the thread that turns the lock on.
+    pub(crate) fn with_lock<R>(&self, body: impl FnOnce() -> R) -> R {
+        self.lock.take();
+        let result = body();
+        self.lock.give_back();
+        result
+    }
+
+    #[cfg(debug_assertions)]
+    fn check_not_nested(&self) {
+        let holder = *self.holder.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        assert_ne!(holder, Some(std::thread::current().id()), "a guard inside a guard");
+    }
+
+    #[cfg(debug_assertions)]
+    fn note_holder(&self, holder: Option<std::thread::ThreadId>) {
+        *self.holder.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = holder;
+    }
+}
+
+/// The state, and what any thread may read at any time.
+pub(crate) struct Started {
+    pub(crate) shared: Shared,
+    state: UnsafeCell<Process>,
+}
+
+#[expect(unsafe_code, reason = "the guard makes the state exclusive")]
+// SAFETY: `state` is accessed only through a `Guard`, of which one exists at a time, and `Process`
+// is `Send`, which `Started::new` requires; `shared` is `Sync` by itself.
+unsafe impl Sync for Started {}
+
+impl Started {
+    pub(crate) fn new(process: Process) -> Started {
+        fn sendable<T: Send>(value: T) -> T {
+            value
+        }
+        let node = process.engine.node();
+        let shared = Shared {
+            job: NonNull::from(node.job()),
+            block: NonNull::from(node.block()),
+            barrier: node.barrier(),
+            is_launched: process.appnum.is_some(),
+            occupancy: PollYieldPolicy::new(),
+        };
+        Started { shared, state: UnsafeCell::new(sendable(process)) }
+    }
+}
+
+/// The part of the state that every thread may use at any time: it is immutable or atomic.
+pub struct Shared {
+    job: NonNull<JobHeader>,
+    block: NonNull<RankBlock>,
+    pub barrier: WakeFence,
+    /// mpirun started this process itself, not one of its ancestors.
+    pub is_launched: bool,
+    /// When a rank that polls yields its CPU to others.
+    pub occupancy: PollYieldPolicy,
+}
+
+#[expect(unsafe_code, reason = "pointers to words of the segment")]
+// SAFETY: the pointers lead to atomics in the mapped segment.
+unsafe impl Send for Shared {}
+#[expect(unsafe_code, reason = "pointers to words of the segment")]
+// SAFETY: the pointers lead to atomics in the mapped segment.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    /// The header that the ranks of the node share.
+    #[inline]
+    #[expect(unsafe_code, reason = "a pointer to words of the segment")]
+    pub fn job(&self) -> &JobHeader {
+        // SAFETY: the state beside this value maps the segment as long as both live.
+        unsafe { self.job.as_ref() }
+    }
+
+    /// This rank's block.
+    #[inline]
+    #[expect(unsafe_code, reason = "a pointer to words of the segment")]
+    pub fn block(&self) -> &RankBlock {
+        // SAFETY: the state beside this value maps the segment as long as both live.
+        unsafe { self.block.as_ref() }
+    }
+
+    /// Whether calls that are inside without the lock will notice that it is turned on.
+    pub fn can_turn_lock_on(&self) -> bool {
+        self.barrier == WakeFence::Asymmetric
+    }
 }

@@ -1,7 +1,7 @@
 //! C functions that the program passes to MPI. A [`Callback`] is the proof that a function may be
 //! called. Making one is unsafe and happens in the entry point that gets the function, where the
 //! standard says how it will be called; calling it is safe. Callers must hold no lock
-//! ([`Guard::call_user`](crate::guard::Guard::call_user)).
+//! ([`Guard::call_user`](crate::call::Guard::call_user)).
 #![expect(unsafe_code, reason = "the one place that calls a program's functions, those of reductions and tools aside")]
 
 use oxmpi_abi::Status;

@@ -14,6 +14,7 @@ use oxmpi_abi::handle::{Comm as CommHandle, Errhandler, Session};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::{Peer, Rank, Slot, WorldRank};
 use oxmpi_base::seq_record::SeqRecord;
+use oxmpi_base::slots::SlotTable;
 use oxmpi_boot::nodes::NodeTable;
 use oxmpi_coll::rules::BOARD_RANKS;
 use std::sync::Arc;
@@ -188,6 +189,39 @@ impl Ranks {
 impl From<Vec<Peer>> for Ranks {
     fn from(list: Vec<Peer>) -> Ranks {
         Ranks::from_list(list)
+    }
+}
+
+/// The communicators of a process, by their handles.
+pub struct Comms {
+    pub world: Comm,
+    pub own: Comm,
+    /// `MPI_COMM_WORLD` and `MPI_COMM_SELF` exist.
+    pub has_world: bool,
+    /// All others.
+    pub made: SlotTable<Comm>,
+}
+
+impl Comms {
+    #[inline]
+    pub fn get(&self, handle: CommHandle) -> Option<&Comm> {
+        if self.has_world {
+            if handle == MPI_COMM_WORLD {
+                return Some(&self.world);
+            }
+            if handle == MPI_COMM_SELF {
+                return Some(&self.own);
+            }
+        }
+        self.made.get(handle.0)
+    }
+
+    pub fn get_mut(&mut self, handle: CommHandle) -> Option<&mut Comm> {
+        match handle {
+            MPI_COMM_WORLD if self.has_world => Some(&mut self.world),
+            MPI_COMM_SELF if self.has_world => Some(&mut self.own),
+            _ => self.made.get_mut(handle.0),
+        }
     }
 }
 

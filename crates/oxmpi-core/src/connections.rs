@@ -112,7 +112,7 @@ impl Process {
     fn shared_with(&self, except: Option<u32>) -> BTreeSet<Peer> {
         let mut shared = BTreeSet::new();
         let mut add = |group: &Ranks| shared.extend(group.iter());
-        let comms = self.comms.iter().filter(|(_, comm)| Some(comm.context) != except);
+        let comms = self.comms.made.iter().filter(|(_, comm)| Some(comm.context) != except);
         comms.for_each(|(_, comm)| add(&comm.group));
         self.windows.iter().for_each(|(_, win)| add(win.group.ranks()));
         self.files.iter().for_each(|(_, file)| add(file.group.ranks()));
@@ -127,7 +127,7 @@ impl Process {
         }
         let mut named = BTreeSet::new();
         let mut name = |group: &Ranks| named.extend(group.iter());
-        self.comms.iter().for_each(|(_, comm)| {
+        self.comms.made.iter().for_each(|(_, comm)| {
             name(&comm.group);
             name(comm.local_group());
         });
@@ -159,7 +159,7 @@ impl Process {
     /// senders are unknown.
     fn awaits_unknown(&self) -> bool {
         let lives = |context: u32| {
-            self.comms.iter().any(|(_, comm)| comm.context == context)
+            self.comms.made.iter().any(|(_, comm)| comm.context == context)
                 || self.files.iter().any(|(_, file)| file.comm.context == context)
         };
         let mut contexts = self.engine.posted_contexts().map(|context| context & !1);

@@ -3,7 +3,7 @@
 //! ```text
 //! library.rs   one instance of the library            call.rs  a call of it
 //!    |
-//! wait/        calls wait here and nowhere else        guard.rs  a thread gets the state for itself
+//! wait/        calls wait here and nowhere else        call.rs  a call; how a thread gets the state for itself
 //!    |
 //! process.rs   every object that a handle names       comm.rs  group.rs  request.rs  buffer.rs  window.rs  file.rs
 //!    |                                                 errors.rs  errhandler.rs  info.rs  attributes.rs  operation.rs
@@ -17,8 +17,7 @@
 //! matching/    posted receives and unexpected messages
 //! ```
 //!
-//! Nothing here calls an `MPI_*` entry point. User functions are called only through
-//! [`guard::Guard::call_user`].
+//! Nothing here calls an `MPI_*` entry point, and the user's code through [`call::Guard::call_user`] alone.
 #![deny(unsafe_code)]
 
 pub mod agreement;
@@ -37,7 +36,6 @@ pub mod explain;
 pub mod file;
 mod foreign;
 pub mod group;
-pub mod guard;
 pub mod library;
 pub mod liveness;
 pub mod names;

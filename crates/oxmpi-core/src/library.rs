@@ -1,14 +1,13 @@
 //! One instance of the library: its state, what exists before and after the state, and its users.
 //!
-//! The product has one instance, which `oxmpi-capi` holds; a test has one for each rank that it
-//! runs as a thread. The state is accessed only through a [`Guard`] (`guard.rs`). Nothing here
-//! waits.
+//! The product has one instance, which `oxmpi-capi` holds; a test has one for each rank that it runs as a thread. The state
+//! itself is reached through a [`Guard`](crate::call::Guard) only (`call.rs`). Nothing here waits.
 
 use crate::attributes::Tables;
+use crate::call::{Entry, Shared, Started};
 use crate::checks::bad_handle;
 use crate::errhandler::Errhandlers;
 use crate::errors::ErrorRegistry;
-use crate::guard::{Entry, Guard, Shared, Started};
 use crate::info::Info;
 use crate::process::Process;
 use oxmpi_abi::Result;
@@ -16,7 +15,6 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{self, Comm, Errhandler};
 use oxmpi_base::cpus::CpuPin;
-use oxmpi_base::segment::IN_CALL;
 use oxmpi_base::slots::{Kind, SlotTable};
 use oxmpi_io::UserDatarep;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -32,7 +30,7 @@ pub struct Library {
     pub(crate) entry: Entry,
     /// Where the number of the current call is stored for mpirun; an unused word until there is a
     /// segment.
-    call: AtomicPtr<AtomicU32>,
+    pub(crate) call: AtomicPtr<AtomicU32>,
     /// The state, made at the first use and kept for ever, with what outlives a session.
     pub(crate) kept: OnceLock<Box<Started>>,
     users: Mutex<Users>,
@@ -263,17 +261,6 @@ impl Library {
         }
     }
 
-    /// Exclusive access to the state; `None` while neither the world nor a session is active.
-    #[inline(always)]
-    pub fn enter(&self) -> Option<Guard<'_>> {
-        Guard::enter(self)
-    }
-
-    /// As [`enter`](Library::enter), but also after everything has ended.
-    pub fn enter_late(&self) -> Option<Guard<'_>> {
-        self.kept.get().map(|started| self.guard_over(started))
-    }
-
     // ---- user functions ----
 
     /// Calls a user function: restores the CPU affinity of the thread and counts the call. The
@@ -302,24 +289,6 @@ impl Library {
     /// The sleeps of calls that waited.
     pub fn sleeps(&self) -> &Tally {
         &self.sleeps
-    }
-
-    // ---- the current call ----
-
-    /// Stores for mpirun which call this process is in.
-    #[inline(always)]
-    #[expect(unsafe_code, reason = "the word lies in the segment")]
-    pub fn note_call(&self, number: u32) {
-        // SAFETY: points to NOWHERE or into the segment, which `kept` maps as long as `self` lives.
-        unsafe { (*self.call.load(Ordering::Relaxed)).store(number, Ordering::Relaxed) }
-    }
-
-    /// The call that this process is in; with several threads, the one that began or ended last.
-    #[expect(unsafe_code, reason = "the word lies in the segment")]
-    pub fn current_call(&self) -> Option<Fun> {
-        // SAFETY: points to NOWHERE or into the segment, which `kept` maps as long as `self` lives.
-        let noted = unsafe { (*self.call.load(Ordering::Relaxed)).load(Ordering::Relaxed) };
-        if noted & IN_CALL == 0 { None } else { Fun::from_u16((noted & !IN_CALL) as u16) }
     }
 
     // ---- the world model ----

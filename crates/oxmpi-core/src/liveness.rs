@@ -242,7 +242,9 @@ impl Process {
         self.engine.drain_all();
         for (peer, how) in ended {
             self.engine.end_with_dead(peer, &died(None));
-            for comm in self.comms.iter().map(|(_, comm)| comm).chain(self.files.iter().map(|(_, file)| &file.comm)) {
+            for comm in
+                self.comms.made.iter().map(|(_, comm)| comm).chain(self.files.iter().map(|(_, file)| &file.comm))
+            {
                 let Some(rank) = comm.group.position(peer) else { continue };
                 // A process that has finalized may have sent everything that others wait for.
                 let any = how == Ended::Died;
@@ -328,8 +330,8 @@ impl Process {
     /// The communicator that uses a context or its twin, including those of files.
     pub fn comm_of(&self, context: u32) -> Option<&Comm> {
         let context = context & !1;
-        let predefined = self.has_world.then_some([&self.world, &self.own]).into_iter().flatten();
-        let made = self.comms.iter().map(|(_, comm)| comm).chain(self.files.iter().map(|(_, file)| &file.comm));
+        let predefined = self.comms.has_world.then_some([&self.comms.world, &self.comms.own]).into_iter().flatten();
+        let made = self.comms.made.iter().map(|(_, comm)| comm).chain(self.files.iter().map(|(_, file)| &file.comm));
         predefined.chain(made).find(|comm| comm.context == context)
     }
 }

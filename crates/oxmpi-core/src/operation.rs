@@ -69,8 +69,7 @@ pub struct UserCall {
 unsafe impl Send for UserCall {}
 
 impl UserCall {
-    /// Makes the call. The caller must not hold a guard: see
-    /// [`Guard::call_user`](crate::guard::Guard::call_user).
+    /// Makes the call, while no guard is in hand: see [`Guard::call_user`](crate::call::Guard::call_user).
     ///
     /// # Safety
     /// The operands' memory is as valid as when `Reducer::apply` returned the call.

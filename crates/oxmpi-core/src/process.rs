@@ -6,7 +6,7 @@
 
 use crate::buffer::BufferPool;
 use crate::collective::Run;
-use crate::comm::{Comm, Ranks};
+use crate::comm::{Comm, Comms, Ranks};
 use crate::contexts::Contexts;
 use crate::engine::Engine;
 use crate::file::File;
@@ -45,11 +45,7 @@ mod progress;
 
 pub struct Process {
     pub engine: Engine,
-    /// The world model is active: `MPI_COMM_WORLD` and `MPI_COMM_SELF` exist.
-    pub has_world: bool,
-    pub world: Comm,
-    pub own: Comm,
-    pub comms: SlotTable<Comm>,
+    pub comms: Comms,
     pub groups: SlotTable<Arc<Group>>,
     pub no_members: Arc<Group>,
     pub contexts: Contexts,
@@ -156,10 +152,12 @@ impl Process {
         let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
         Process {
             engine: Engine::new(links, single_copy),
-            has_world: false,
-            world: Comm::world(&nodes),
-            own: Comm::own(own),
-            comms: SlotTable::new(Kind::Comm),
+            comms: Comms {
+                world: Comm::world(&nodes),
+                own: Comm::own(own),
+                has_world: false,
+                made: SlotTable::new(Kind::Comm),
+            },
             groups: SlotTable::new(Kind::Group),
             no_members: Arc::new(Group::empty()),
             contexts: Contexts::new(nodes.own(), nodes.size()),
@@ -216,7 +214,7 @@ impl Process {
 
     /// The names of the process sets that this process is in, always in the same order.
     pub fn process_sets(&self) -> impl Iterator<Item = &str> {
-        let own = self.world.rank as u32;
+        let own = self.comms.world.rank as u32;
         let others = self.process_sets.iter().filter(move |set| set.ranks.binary_search(&own).is_ok());
         ["mpi://WORLD", "mpi://SELF"].into_iter().chain(others.map(|set| set.name.as_str()))
     }
@@ -225,10 +223,10 @@ impl Process {
     pub fn process_set(&self, name: &[u8]) -> Result<Ranks> {
         // The names are URIs: scheme and host are case-insensitive.
         if name.eq_ignore_ascii_case(b"mpi://WORLD") {
-            return Ok(self.world.group.clone());
+            return Ok(self.comms.world.group.clone());
         }
         if name.eq_ignore_ascii_case(b"mpi://SELF") {
-            return Ok(self.own.group.clone());
+            return Ok(self.comms.own.group.clone());
         }
         match self.process_sets.iter().find(|set| set.name.as_bytes() == name) {
             Some(set) => Ok(Ranks::from_list(set.ranks.iter().filter_map(|&rank| self.peer_of(rank)).collect())),

@@ -35,7 +35,7 @@ fn with_ranks(ranks: usize, body: impl Fn(usize, &Library, Joined) + Sync) {
                 let slot = Slot::new(rank).unwrap();
                 let attach = || Links::attach(Segment::attach(fd.as_fd()).unwrap(), job, slot).unwrap();
                 let joined = library.join(|| Ok(Process::of(attach(), true))).unwrap();
-                library.enter().unwrap().has_world = true;
+                library.enter().unwrap().comms.has_world = true;
                 library.begin_world(MPI_THREAD_MULTIPLE);
                 barrier.wait();
                 body(rank, &library, joined);
@@ -95,7 +95,7 @@ fn perform(library: &Library, fun: Fun, bound_plan: impl FnOnce(&mut Process) ->
 fn meet(library: &Library, rank: usize, ranks: usize) -> oxmpi_abi::Result<()> {
     perform(library, Fun::Barrier, |process| {
         let plan = Arc::new(barrier::dissemination(rank as u32, ranks as u32));
-        BoundPlan::new(plan, Stage::new(&mut process.world), Place::Nowhere, Place::Nowhere, None)
+        BoundPlan::new(plan, Stage::new(&mut process.comms.world), Place::Nowhere, Place::Nowhere, None)
     })
 }
 
@@ -143,7 +143,7 @@ fn ranks_in_different_calls_are_told() {
                 let plan = Arc::new(barrier::dissemination(1, 2));
                 BoundPlan::new(
                     plan,
-                    Stage { tag: 77, ..Stage::new(&mut process.world) },
+                    Stage { tag: 77, ..Stage::new(&mut process.comms.world) },
                     Place::Nowhere,
                     Place::Nowhere,
                     None,
@@ -188,7 +188,7 @@ fn a_function_of_the_users_may_enter_and_is_counted() {
             let plan = Arc::new(allreduce::doubling(me as u32, 3, 2, false));
             let (from, to) = (units(mine.as_ptr().cast_mut().cast()), units(target));
             let reducer = process.reducer(op, MPI_INT).unwrap();
-            let stage = Stage::new(&mut process.world);
+            let stage = Stage::new(&mut process.comms.world);
             BoundPlan::new(plan, stage, Place::Units(from), Place::Units(to), Some(&units(target)))
                 .with_reducer(reducer)
         })

@@ -3,7 +3,7 @@
 use oxmpi_abi::constants::MPI_ERR_NO_SPACE;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::guard::Guard;
+use oxmpi_core::call::Guard;
 use oxmpi_datatype::{Datatype, predefined_or_marker};
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 use oxmpi_abi::constants::{MPI_ERR_NO_SPACE, MPI_GROUP_EMPTY};
 use oxmpi_abi::handle::Group as Handle;
 use oxmpi_abi::{Result, bail};
+use oxmpi_core::call::Guard;
 use oxmpi_core::group::Group;
-use oxmpi_core::guard::Guard;
 use std::sync::Arc;
 
 /// The handle of a new group. All empty groups have the same one.

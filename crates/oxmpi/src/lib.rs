@@ -1,6 +1,7 @@
 //! Every MPI operation as a Rust function over typed values.
 //!
 //! ```text
+//! p2p/         messages from one process to another; requests
 //! comm/        communicators: made, split, joined, ended; their hints
 //! group.rs  datatype.rs  memory.rs        groups, handles of datatypes, MPI_Alloc_mem
 //! rma/         windows
@@ -26,5 +27,6 @@ pub mod file;
 pub mod group;
 pub mod hardware;
 pub mod memory;
+pub mod p2p;
 pub mod rma;
 pub mod tool;

@@ -5,7 +5,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::arena::Mapping;
 use oxmpi_base::limits::physical_memory;
-use oxmpi_core::guard::Guard;
+use oxmpi_core::call::Guard;
 use oxmpi_core::info::Info;
 use oxmpi_core::memory::Origin;
 use oxmpi_core::process::Process;

@@ -1,6 +1,6 @@
 //! Attributes of communicators and windows: the predefined ones, and those that the program hangs on them.
 
-use crate::call::Call;
+use crate::call::{Call, Guard};
 use crate::keyvals::callbacks;
 use crate::library::LIBRARY;
 use oxmpi_abi::callbacks::*;
@@ -10,7 +10,6 @@ use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::{Object, Owner, Value};
 use oxmpi_core::callback::{AttributeFunctions, Callback};
 use oxmpi_core::checks::TAG_UB;
-use oxmpi_core::guard::Guard;
 use oxmpi_rma::Window;
 use std::cell::Cell;
 use std::ffi::c_int;

@@ -1,6 +1,6 @@
 //! Communicators: made from others, compared, asked, freed.
 
-use crate::call::{Call, On};
+use crate::call::{Call, Guard, On};
 use crate::library::LIBRARY;
 use crate::raise;
 use oxmpi::comm::{self, hints};
@@ -12,7 +12,6 @@ use oxmpi_core::attributes::{Attributes, Object};
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, NOT_YET, SplitArgs};
 use oxmpi_core::group::Group;
-use oxmpi_core::guard::Guard;
 use oxmpi_core::request::Active;
 use oxmpi_core::wait::waiting::Unending;
 use std::cell::Cell;

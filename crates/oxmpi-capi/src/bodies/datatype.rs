@@ -1,14 +1,13 @@
 //! Making, committing and freeing datatypes, and asking them for their size and bounds.
 
 use crate::args::{Array, IntArray, OutInt, reserved};
-use crate::call::Call;
+use crate::call::{Call, Guard};
 use oxmpi::datatype as types;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Datatype;
 use oxmpi_abi::types::Aint;
 use oxmpi_abi::{Result, Status, bail};
 use oxmpi_core::attributes::Object;
-use oxmpi_core::guard::Guard;
 use oxmpi_datatype::{Datatype as Layout, match_size};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};

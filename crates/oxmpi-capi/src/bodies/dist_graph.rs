@@ -2,14 +2,13 @@
 
 use super::topology::{attach, positions};
 use crate::args::{Array, Open, OutArray};
-use crate::call::Call;
+use crate::call::{Call, Guard};
 use crate::library::LIBRARY;
 use oxmpi::comm::{self, hints};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info as InfoHandle};
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::comm::Comm as Made;
-use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use oxmpi_core::topology::Topology;
 use oxmpi_core::topology::distributed::{self, Adjacency, Described, Edge, Edges};

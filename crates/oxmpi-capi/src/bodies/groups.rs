@@ -1,7 +1,7 @@
 //! Groups: made from others and from process sets, compared, asked, freed.
 
 use crate::args::{Array, OutArray};
-use crate::call::{Call, On};
+use crate::call::{Call, Guard, On};
 use crate::library::LIBRARY;
 use oxmpi::comm;
 use oxmpi::group::add;
@@ -9,7 +9,6 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Group as Handle, Session};
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::group::{Group, range};
-use oxmpi_core::guard::Guard;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::Arc;

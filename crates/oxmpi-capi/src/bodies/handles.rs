@@ -38,7 +38,7 @@ pub fn comm_toint(comm: Comm) -> c_int {
 }
 
 pub fn comm_fromint(comm: c_int) -> Comm {
-    from_int(comm, |int| in_process(|process| process.comms.from_low_word(int)))
+    from_int(comm, |int| in_process(|process| process.comms.made.from_low_word(int)))
 }
 
 pub fn errhandler_toint(errhandler: Errhandler) -> c_int {

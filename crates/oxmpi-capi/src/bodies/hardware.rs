@@ -1,6 +1,6 @@
 //! What the machine is made of, and communicators that follow it.
 
-use crate::call::Call;
+use crate::call::{Call, Guard};
 use crate::library::LIBRARY;
 use oxmpi::comm::{self, hints};
 use oxmpi::hardware::{RESOURCES, Resource, on_node, own_cpus};
@@ -9,7 +9,6 @@ use oxmpi_abi::handle::{Comm, Info as InfoHandle};
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_core::contexts::SplitArgs;
-use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use std::ffi::c_int;
 

@@ -2,7 +2,7 @@
 
 use super::communicators::inter;
 use crate::args::{Out, null_pointer};
-use crate::call::{Call, On};
+use crate::call::{Call, Guard, On};
 use crate::library::LIBRARY;
 use oxmpi::comm::{self, hints};
 use oxmpi_abi::constants::*;
@@ -13,7 +13,6 @@ use oxmpi_core::agreement::Participants;
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::contexts::{self, Joined, MEETING};
 use oxmpi_core::errhandler::Target;
-use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 use std::ffi::c_int;
 

@@ -4,9 +4,7 @@
 #![allow(clippy::too_many_arguments, reason = "MPI's functions have many")]
 
 pub mod attributes;
-pub mod buffers;
 pub mod communicators;
-pub mod completion;
 pub mod datatype;
 pub mod dist_graph;
 pub mod environment;
@@ -24,11 +22,7 @@ pub mod memory;
 pub mod names;
 pub mod ops;
 pub mod pack;
-pub mod partitioned;
-pub mod persistent;
 pub mod ports;
-pub mod probe;
-pub mod pt2pt;
 pub mod sessions;
 pub mod spawn;
 pub mod status;
@@ -44,17 +38,3 @@ pub mod win_access;
 pub mod win_accumulate;
 pub mod win_sync;
 pub mod world;
-
-use crate::args::OutStatus;
-use oxmpi_abi::Result;
-use oxmpi_core::engine::Outcome;
-
-/// The outcome of one operation: its status is stored, its error is the call's.
-#[inline(always)]
-pub(crate) fn finish(outcome: Outcome, status: OutStatus) -> Result<()> {
-    status.set(&outcome.status);
-    match outcome.error {
-        None => Ok(()),
-        Some(error) => Err(error),
-    }
-}

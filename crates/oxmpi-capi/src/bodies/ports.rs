@@ -1,7 +1,7 @@
 //! Ports, connections and published names: communicators between processes that share none.
 
 use crate::args::Text;
-use crate::call::Call;
+use crate::call::{Call, Guard};
 use crate::library::LIBRARY;
 use oxmpi::comm;
 use oxmpi::dynamic::ports;
@@ -9,7 +9,6 @@ use oxmpi::dynamic::sockets::Socket;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info};
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::guard::Guard;
 use oxmpi_core::names;
 use std::ffi::c_int;
 use std::time::Duration;

@@ -5,14 +5,13 @@
 //! `MPI_Graph_map` answer without asking anybody, and with the ranks that the communicators have.
 
 use crate::args::{Array, Open, OutArray};
-use crate::call::Call;
+use crate::call::{Call, Guard};
 use oxmpi::{comm, hardware};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::ids::Rank;
 use oxmpi_core::comm::{Comm as Made, Ranks};
-use oxmpi_core::guard::Guard;
 use oxmpi_core::topology::cart::Cart;
 use oxmpi_core::topology::graph::{self, Graph};
 use oxmpi_core::topology::order::{self, Position, new_rank};

@@ -2,11 +2,10 @@
 //! and little else; whatever is unusual or wrong takes the long way, where the texts of the errors are.
 
 use crate::args::{At, SourceArg, TargetArg};
-use crate::call::Call;
+use crate::call::{Call, Guard};
 use oxmpi::rma::access;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::*;
-use oxmpi_core::guard::Guard;
 use oxmpi_rma::{RemoteRun, SHORTEST_MAPPED};
 use std::ffi::c_int;
 

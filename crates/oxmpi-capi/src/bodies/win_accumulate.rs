@@ -2,11 +2,10 @@
 
 use super::win_access::check_passive;
 use crate::args::{At, SourceArg, TargetArg};
-use crate::call::Call;
+use crate::call::{Call, Guard};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, bail};
-use oxmpi_core::guard::Guard;
 use oxmpi_rma::{Combine, SHORTEST_MAPPED};
 
 // The short way is inlined into the entry points: handing arguments on through the stack would cost more than it does.

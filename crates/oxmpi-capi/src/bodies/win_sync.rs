@@ -1,12 +1,11 @@
 //! Synchronisation of windows: fences, post and start, locks, flushes.
 
-use crate::call::Call;
+use crate::call::{Call, Guard};
 use oxmpi::rma;
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Group, Win};
 use oxmpi_base::wait::full_fence;
-use oxmpi_core::guard::Guard;
 use oxmpi_core::wait::window::Awaited;
 use std::ffi::c_int;
 

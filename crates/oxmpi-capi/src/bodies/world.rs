@@ -36,9 +36,9 @@ fn start(cx: &Call, level: c_int) -> Result<()> {
     }
     library::join(level)?;
     if let Some(mut guard) = library::enter() {
-        guard.has_world = true;
-        guard.world.errhandler = LIBRARY.initial_errhandler();
-        guard.own.errhandler = LIBRARY.initial_errhandler();
+        guard.comms.has_world = true;
+        guard.comms.world.errhandler = LIBRARY.initial_errhandler();
+        guard.comms.own.errhandler = LIBRARY.initial_errhandler();
     }
     LIBRARY.begin_world(level);
     spawn::join_parents(cx)
@@ -54,7 +54,7 @@ pub fn finalize(cx: &Call) -> Result<()> {
     let told = different.map(|error| raise::tell(cx, On::Comm(MPI_COMM_WORLD), error));
     let mut guard = cx.enter_world()?;
     guard.end_world();
-    for handler in [guard.world.errhandler, guard.own.errhandler] {
+    for handler in [guard.comms.world.errhandler, guard.comms.own.errhandler] {
         LIBRARY.errhandlers().detach(handler);
     }
     LIBRARY.end_world();

@@ -2,8 +2,9 @@
 //! The C entry points of chapter 4 of the standard.
 
 use crate::args::*;
-use crate::bodies::{buffers, completion, persistent, probe, pt2pt, status};
+use crate::bodies::status;
 use crate::call::{On, call, entry, or_null, unsupported};
+use oxmpi::p2p::{buffers, completion, exchange, persistent, probe, recv, request_status, send, several};
 use oxmpi_abi::Status;
 use oxmpi_abi::callbacks::*;
 use oxmpi_abi::constants::*;
@@ -15,14 +16,14 @@ use std::ffi::{c_char, c_int, c_void};
 entry! {
     MPI_Bsend PMPI_Bsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
-        => call(Fun::Bsend, On::Comm(comm), |cx| pt2pt::bsend(cx, SourceArg::new(buf, i64::from(count), datatype),
+        => call(Fun::Bsend, On::Comm(comm), |cx| send::bsend(cx, SourceArg::new(buf, i64::from(count), datatype),
             dest, tag, comm))
 }
 
 entry! {
     MPI_Bsend_c PMPI_Bsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
-        => call(Fun::BsendC, On::Comm(comm), |cx| pt2pt::bsend(cx, SourceArg::new(buf, count, datatype), dest, tag,
+        => call(Fun::BsendC, On::Comm(comm), |cx| send::bsend(cx, SourceArg::new(buf, count, datatype), dest, tag,
             comm))
 }
 
@@ -132,14 +133,14 @@ entry! {
 entry! {
     MPI_Ibsend PMPI_Ibsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
         request: *mut Request) -> c_int
-        => or_null(call(Fun::Ibsend, On::Comm(comm), |cx| made1(cx, (request, "request"), || pt2pt::ibsend(cx,
+        => or_null(call(Fun::Ibsend, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::ibsend(cx,
             SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
     MPI_Ibsend_c PMPI_Ibsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm, request: *mut Request) -> c_int
-        => or_null(call(Fun::IbsendC, On::Comm(comm), |cx| made1(cx, (request, "request"), || pt2pt::ibsend(cx,
+        => or_null(call(Fun::IbsendC, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::ibsend(cx,
             SourceArg::new(buf, count, datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
@@ -173,42 +174,42 @@ entry! {
 entry! {
     MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,
         request: *mut Request) -> c_int
-        => or_null(call(Fun::Irecv, On::Comm(comm), |cx| made1(cx, (request, "request"), || pt2pt::irecv(cx,
+        => or_null(call(Fun::Irecv, On::Comm(comm), |cx| made1(cx, (request, "request"), || recv::irecv(cx,
             TargetArg::new(buf, i64::from(count), datatype), source, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
     MPI_Irecv_c PMPI_Irecv_c(buf: *mut c_void, count: Count, datatype: Datatype, source: c_int, tag: c_int,
         comm: Comm, request: *mut Request) -> c_int
-        => or_null(call(Fun::IrecvC, On::Comm(comm), |cx| made1(cx, (request, "request"), || pt2pt::irecv(cx,
+        => or_null(call(Fun::IrecvC, On::Comm(comm), |cx| made1(cx, (request, "request"), || recv::irecv(cx,
             TargetArg::new(buf, count, datatype), source, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
     MPI_Irsend PMPI_Irsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
         request: *mut Request) -> c_int
-        => or_null(call(Fun::Irsend, On::Comm(comm), |cx| made1(cx, (request, "request"), || pt2pt::isend(cx,
+        => or_null(call(Fun::Irsend, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::isend(cx,
             SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
     MPI_Irsend_c PMPI_Irsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm, request: *mut Request) -> c_int
-        => or_null(call(Fun::IrsendC, On::Comm(comm), |cx| made1(cx, (request, "request"), || pt2pt::isend(cx,
+        => or_null(call(Fun::IrsendC, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::isend(cx,
             SourceArg::new(buf, count, datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
     MPI_Isend PMPI_Isend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
         request: *mut Request) -> c_int
-        => or_null(call(Fun::Isend, On::Comm(comm), |cx| made1(cx, (request, "request"), || pt2pt::isend(cx,
+        => or_null(call(Fun::Isend, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::isend(cx,
             SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
     MPI_Isend_c PMPI_Isend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm, request: *mut Request) -> c_int
-        => or_null(call(Fun::IsendC, On::Comm(comm), |cx| made1(cx, (request, "request"), || pt2pt::isend(cx,
+        => or_null(call(Fun::IsendC, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::isend(cx,
             SourceArg::new(buf, count, datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
@@ -216,25 +217,26 @@ entry! {
     MPI_Isendrecv PMPI_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, dest: c_int,
         sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, source: c_int, recvtag: c_int,
         comm: Comm, request: *mut Request) -> c_int
-        => or_null(call(Fun::Isendrecv, On::Comm(comm), |cx| made1(cx, (request, "request"), || pt2pt::isendrecv(cx,
-            SourceArg::new(sendbuf, i64::from(sendcount), sendtype), dest, sendtag, TargetArg::new(recvbuf,
-            i64::from(recvcount), recvtype), source, recvtag, comm))), request, MPI_REQUEST_NULL)
+        => or_null(call(Fun::Isendrecv, On::Comm(comm), |cx| made1(cx, (request, "request"),
+            || exchange::isendrecv(cx, SourceArg::new(sendbuf, i64::from(sendcount), sendtype), dest, sendtag,
+            TargetArg::new(recvbuf, i64::from(recvcount), recvtype), source, recvtag, comm))), request,
+            MPI_REQUEST_NULL)
 }
 
 entry! {
     MPI_Isendrecv_c PMPI_Isendrecv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, dest: c_int,
         sendtag: c_int, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, source: c_int, recvtag: c_int,
         comm: Comm, request: *mut Request) -> c_int
-        => or_null(call(Fun::IsendrecvC, On::Comm(comm), |cx| made1(cx, (request, "request"), || pt2pt::isendrecv(cx,
-            SourceArg::new(sendbuf, sendcount, sendtype), dest, sendtag, TargetArg::new(recvbuf, recvcount, recvtype),
-            source, recvtag, comm))), request, MPI_REQUEST_NULL)
+        => or_null(call(Fun::IsendrecvC, On::Comm(comm), |cx| made1(cx, (request, "request"),
+            || exchange::isendrecv(cx, SourceArg::new(sendbuf, sendcount, sendtype), dest, sendtag,
+            TargetArg::new(recvbuf, recvcount, recvtype), source, recvtag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
     MPI_Isendrecv_replace PMPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: Datatype, dest: c_int,
         sendtag: c_int, source: c_int, recvtag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IsendrecvReplace, On::Comm(comm), |cx| made1(cx, (request, "request"),
-            || pt2pt::isendrecv_replace(cx, TargetArg::new(buf, i64::from(count), datatype), dest, sendtag, source,
+            || exchange::isendrecv_replace(cx, TargetArg::new(buf, i64::from(count), datatype), dest, sendtag, source,
             recvtag, comm))), request, MPI_REQUEST_NULL)
 }
 
@@ -242,21 +244,21 @@ entry! {
     MPI_Isendrecv_replace_c PMPI_Isendrecv_replace_c(buf: *mut c_void, count: Count, datatype: Datatype, dest: c_int,
         sendtag: c_int, source: c_int, recvtag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IsendrecvReplaceC, On::Comm(comm), |cx| made1(cx, (request, "request"),
-            || pt2pt::isendrecv_replace(cx, TargetArg::new(buf, count, datatype), dest, sendtag, source, recvtag,
+            || exchange::isendrecv_replace(cx, TargetArg::new(buf, count, datatype), dest, sendtag, source, recvtag,
             comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
     MPI_Issend PMPI_Issend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
         request: *mut Request) -> c_int
-        => or_null(call(Fun::Issend, On::Comm(comm), |cx| made1(cx, (request, "request"), || pt2pt::issend(cx,
+        => or_null(call(Fun::Issend, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::issend(cx,
             SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
     MPI_Issend_c PMPI_Issend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm, request: *mut Request) -> c_int
-        => or_null(call(Fun::IssendC, On::Comm(comm), |cx| made1(cx, (request, "request"), || pt2pt::issend(cx,
+        => or_null(call(Fun::IssendC, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::issend(cx,
             SourceArg::new(buf, count, datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
@@ -288,14 +290,14 @@ entry! {
 entry! {
     MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,
         status: *mut Status) -> c_int
-        => call(Fun::Recv, On::Comm(comm), |cx| pt2pt::recv(cx, TargetArg::new(buf, i64::from(count), datatype),
+        => call(Fun::Recv, On::Comm(comm), |cx| recv::recv(cx, TargetArg::new(buf, i64::from(count), datatype),
             source, tag, comm, OutStatus::new(status)))
 }
 
 entry! {
     MPI_Recv_c PMPI_Recv_c(buf: *mut c_void, count: Count, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,
         status: *mut Status) -> c_int
-        => call(Fun::RecvC, On::Comm(comm), |cx| pt2pt::recv(cx, TargetArg::new(buf, count, datatype), source, tag,
+        => call(Fun::RecvC, On::Comm(comm), |cx| recv::recv(cx, TargetArg::new(buf, count, datatype), source, tag,
             comm, OutStatus::new(status)))
 }
 
@@ -322,7 +324,7 @@ entry! {
 
 entry! {
     MPI_Request_get_status PMPI_Request_get_status(request: Request, flag: *mut c_int, status: *mut Status) -> c_int
-        => call(Fun::RequestGetStatus, On::World, |cx| out1((flag, "flag"), || completion::request_get_status(cx,
+        => call(Fun::RequestGetStatus, On::World, |cx| out1((flag, "flag"), || request_status::request_get_status(cx,
             request, OutStatus::new(status))))
 }
 
@@ -330,7 +332,7 @@ entry! {
     MPI_Request_get_status_all PMPI_Request_get_status_all(count: c_int, array_of_requests: *const Request,
         flag: *mut c_int, array_of_statuses: *mut Status) -> c_int
         => call(Fun::RequestGetStatusAll, On::World, |cx| out1((flag, "flag"),
-            || completion::request_get_status_all(cx, Requests::new(array_of_requests, i64::from(count)),
+            || request_status::request_get_status_all(cx, Requests::new(array_of_requests, i64::from(count)),
             Statuses::new(array_of_statuses, i64::from(count)))))
 }
 
@@ -338,14 +340,14 @@ entry! {
     MPI_Request_get_status_any PMPI_Request_get_status_any(count: c_int, array_of_requests: *const Request,
         indx: *mut c_int, flag: *mut c_int, status: *mut Status) -> c_int
         => call(Fun::RequestGetStatusAny, On::World, |cx| out2((indx, "indx"), (flag, "flag"),
-            || completion::request_get_status_any(cx, Requests::new(array_of_requests, i64::from(count)),
+            || request_status::request_get_status_any(cx, Requests::new(array_of_requests, i64::from(count)),
             OutStatus::new(status))))
 }
 
 entry! {
     MPI_Request_get_status_some PMPI_Request_get_status_some(incount: c_int, array_of_requests: *const Request,
         outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut Status) -> c_int
-        => call(Fun::RequestGetStatusSome, On::World, |cx| completion::request_get_status_some(cx,
+        => call(Fun::RequestGetStatusSome, On::World, |cx| request_status::request_get_status_some(cx,
             Requests::new(array_of_requests, i64::from(incount)), Out::new(outcount), OutArray::new(array_of_indices,
             i64::from(incount)), Statuses::new(array_of_statuses, i64::from(incount))))
 }
@@ -353,14 +355,14 @@ entry! {
 entry! {
     MPI_Rsend PMPI_Rsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
-        => call(Fun::Rsend, On::Comm(comm), |cx| pt2pt::send(cx, SourceArg::new(buf, i64::from(count), datatype),
-            dest, tag, comm))
+        => call(Fun::Rsend, On::Comm(comm), |cx| send::send(cx, SourceArg::new(buf, i64::from(count), datatype), dest,
+            tag, comm))
 }
 
 entry! {
     MPI_Rsend_c PMPI_Rsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
-        => call(Fun::RsendC, On::Comm(comm), |cx| pt2pt::send(cx, SourceArg::new(buf, count, datatype), dest, tag,
+        => call(Fun::RsendC, On::Comm(comm), |cx| send::send(cx, SourceArg::new(buf, count, datatype), dest, tag,
             comm))
 }
 
@@ -383,14 +385,14 @@ entry! {
 entry! {
     MPI_Send PMPI_Send(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
-        => call(Fun::Send, On::Comm(comm), |cx| pt2pt::send(cx, SourceArg::new(buf, i64::from(count), datatype), dest,
+        => call(Fun::Send, On::Comm(comm), |cx| send::send(cx, SourceArg::new(buf, i64::from(count), datatype), dest,
             tag, comm))
 }
 
 entry! {
     MPI_Send_c PMPI_Send_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
-        => call(Fun::SendC, On::Comm(comm), |cx| pt2pt::send(cx, SourceArg::new(buf, count, datatype), dest, tag,
+        => call(Fun::SendC, On::Comm(comm), |cx| send::send(cx, SourceArg::new(buf, count, datatype), dest, tag,
             comm))
 }
 
@@ -414,31 +416,31 @@ entry! {
     MPI_Sendrecv PMPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, dest: c_int,
         sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, source: c_int, recvtag: c_int,
         comm: Comm, status: *mut Status) -> c_int
-        => call(Fun::Sendrecv, On::Comm(comm), |cx| pt2pt::sendrecv(cx, SourceArg::new(sendbuf, i64::from(sendcount),
-            sendtype), dest, sendtag, TargetArg::new(recvbuf, i64::from(recvcount), recvtype), source, recvtag, comm,
-            OutStatus::new(status)))
+        => call(Fun::Sendrecv, On::Comm(comm), |cx| exchange::sendrecv(cx, SourceArg::new(sendbuf,
+            i64::from(sendcount), sendtype), dest, sendtag, TargetArg::new(recvbuf, i64::from(recvcount), recvtype),
+            source, recvtag, comm, OutStatus::new(status)))
 }
 
 entry! {
     MPI_Sendrecv_c PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, dest: c_int,
         sendtag: c_int, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, source: c_int, recvtag: c_int,
         comm: Comm, status: *mut Status) -> c_int
-        => call(Fun::SendrecvC, On::Comm(comm), |cx| pt2pt::sendrecv(cx, SourceArg::new(sendbuf, sendcount, sendtype),
-            dest, sendtag, TargetArg::new(recvbuf, recvcount, recvtype), source, recvtag, comm,
+        => call(Fun::SendrecvC, On::Comm(comm), |cx| exchange::sendrecv(cx, SourceArg::new(sendbuf, sendcount,
+            sendtype), dest, sendtag, TargetArg::new(recvbuf, recvcount, recvtype), source, recvtag, comm,
             OutStatus::new(status)))
 }
 
 entry! {
     MPI_Sendrecv_replace PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: Datatype, dest: c_int,
         sendtag: c_int, source: c_int, recvtag: c_int, comm: Comm, status: *mut Status) -> c_int
-        => call(Fun::SendrecvReplace, On::Comm(comm), |cx| pt2pt::sendrecv_replace(cx, TargetArg::new(buf,
+        => call(Fun::SendrecvReplace, On::Comm(comm), |cx| exchange::sendrecv_replace(cx, TargetArg::new(buf,
             i64::from(count), datatype), dest, sendtag, source, recvtag, comm, OutStatus::new(status)))
 }
 
 entry! {
     MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c(buf: *mut c_void, count: Count, datatype: Datatype, dest: c_int,
         sendtag: c_int, source: c_int, recvtag: c_int, comm: Comm, status: *mut Status) -> c_int
-        => call(Fun::SendrecvReplaceC, On::Comm(comm), |cx| pt2pt::sendrecv_replace(cx, TargetArg::new(buf, count,
+        => call(Fun::SendrecvReplaceC, On::Comm(comm), |cx| exchange::sendrecv_replace(cx, TargetArg::new(buf, count,
             datatype), dest, sendtag, source, recvtag, comm, OutStatus::new(status)))
 }
 
@@ -483,14 +485,14 @@ entry! {
 entry! {
     MPI_Ssend PMPI_Ssend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
-        => call(Fun::Ssend, On::Comm(comm), |cx| pt2pt::ssend(cx, SourceArg::new(buf, i64::from(count), datatype),
+        => call(Fun::Ssend, On::Comm(comm), |cx| send::ssend(cx, SourceArg::new(buf, i64::from(count), datatype),
             dest, tag, comm))
 }
 
 entry! {
     MPI_Ssend_c PMPI_Ssend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
-        => call(Fun::SsendC, On::Comm(comm), |cx| pt2pt::ssend(cx, SourceArg::new(buf, count, datatype), dest, tag,
+        => call(Fun::SsendC, On::Comm(comm), |cx| send::ssend(cx, SourceArg::new(buf, count, datatype), dest, tag,
             comm))
 }
 
@@ -553,21 +555,21 @@ entry! {
 entry! {
     MPI_Testall PMPI_Testall(count: c_int, array_of_requests: *mut Request, flag: *mut c_int,
         array_of_statuses: *mut Status) -> c_int
-        => call(Fun::Testall, On::World, |cx| completion::testall(cx, Requests::new(array_of_requests,
-            i64::from(count)), Out::new(flag), Statuses::new(array_of_statuses, i64::from(count))))
+        => call(Fun::Testall, On::World, |cx| several::testall(cx, Requests::new(array_of_requests, i64::from(count)),
+            Out::new(flag), Statuses::new(array_of_statuses, i64::from(count))))
 }
 
 entry! {
     MPI_Testany PMPI_Testany(count: c_int, array_of_requests: *mut Request, indx: *mut c_int, flag: *mut c_int,
         status: *mut Status) -> c_int
-        => call(Fun::Testany, On::World, |cx| completion::testany(cx, Requests::new(array_of_requests,
-            i64::from(count)), Out::new(indx), Out::new(flag), OutStatus::new(status)))
+        => call(Fun::Testany, On::World, |cx| several::testany(cx, Requests::new(array_of_requests, i64::from(count)),
+            Out::new(indx), Out::new(flag), OutStatus::new(status)))
 }
 
 entry! {
     MPI_Testsome PMPI_Testsome(incount: c_int, array_of_requests: *mut Request, outcount: *mut c_int,
         array_of_indices: *mut c_int, array_of_statuses: *mut Status) -> c_int
-        => call(Fun::Testsome, On::World, |cx| completion::testsome(cx, Requests::new(array_of_requests,
+        => call(Fun::Testsome, On::World, |cx| several::testsome(cx, Requests::new(array_of_requests,
             i64::from(incount)), Out::new(outcount), OutArray::new(array_of_indices, i64::from(incount)),
             Statuses::new(array_of_statuses, i64::from(incount))))
 }
@@ -579,21 +581,21 @@ entry! {
 
 entry! {
     MPI_Waitall PMPI_Waitall(count: c_int, array_of_requests: *mut Request, array_of_statuses: *mut Status) -> c_int
-        => call(Fun::Waitall, On::World, |cx| completion::waitall(cx, Requests::new(array_of_requests,
-            i64::from(count)), Statuses::new(array_of_statuses, i64::from(count))))
+        => call(Fun::Waitall, On::World, |cx| several::waitall(cx, Requests::new(array_of_requests, i64::from(count)),
+            Statuses::new(array_of_statuses, i64::from(count))))
 }
 
 entry! {
     MPI_Waitany PMPI_Waitany(count: c_int, array_of_requests: *mut Request, indx: *mut c_int,
         status: *mut Status) -> c_int
-        => call(Fun::Waitany, On::World, |cx| completion::waitany(cx, Requests::new(array_of_requests,
-            i64::from(count)), Out::new(indx), OutStatus::new(status)))
+        => call(Fun::Waitany, On::World, |cx| several::waitany(cx, Requests::new(array_of_requests, i64::from(count)),
+            Out::new(indx), OutStatus::new(status)))
 }
 
 entry! {
     MPI_Waitsome PMPI_Waitsome(incount: c_int, array_of_requests: *mut Request, outcount: *mut c_int,
         array_of_indices: *mut c_int, array_of_statuses: *mut Status) -> c_int
-        => call(Fun::Waitsome, On::World, |cx| completion::waitsome(cx, Requests::new(array_of_requests,
+        => call(Fun::Waitsome, On::World, |cx| several::waitsome(cx, Requests::new(array_of_requests,
             i64::from(incount)), Out::new(outcount), OutArray::new(array_of_indices, i64::from(incount)),
             Statuses::new(array_of_statuses, i64::from(incount))))
 }

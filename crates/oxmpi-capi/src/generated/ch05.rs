@@ -2,8 +2,8 @@
 //! The C entry points of chapter 5 of the standard.
 
 use crate::args::*;
-use crate::bodies::partitioned;
 use crate::call::{On, call, entry, or_null, unsupported};
+use oxmpi::p2p::partitioned;
 use oxmpi_abi::Status;
 use oxmpi_abi::callbacks::*;
 use oxmpi_abi::constants::*;

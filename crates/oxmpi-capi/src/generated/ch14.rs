@@ -2,8 +2,9 @@
 //! The C entry points of chapter 14 of the standard.
 
 use crate::args::*;
-use crate::bodies::{completion, status};
+use crate::bodies::status;
 use crate::call::{On, call, entry, or_null, unsupported};
+use oxmpi::p2p::generalized;
 use oxmpi_abi::Status;
 use oxmpi_abi::callbacks::*;
 use oxmpi_abi::constants::*;
@@ -14,14 +15,14 @@ use std::ffi::{c_char, c_int, c_void};
 
 entry! {
     MPI_Grequest_complete PMPI_Grequest_complete(request: Request) -> c_int
-        => call(Fun::GrequestComplete, On::World, |cx| completion::grequest_complete(cx, request))
+        => call(Fun::GrequestComplete, On::World, |cx| generalized::grequest_complete(cx, request))
 }
 
 entry! {
     MPI_Grequest_start PMPI_Grequest_start(query_fn: GrequestQueryFn, free_fn: GrequestFreeFn,
         cancel_fn: GrequestCancelFn, extra_state: *mut c_void, request: *mut Request) -> c_int
         => or_null(call(Fun::GrequestStart, On::World, |cx| made1(cx, (request, "request"),
-            || completion::grequest_start(cx, Callback::new(query_fn), Callback::new(free_fn),
+            || generalized::grequest_start(cx, Callback::new(query_fn), Callback::new(free_fn),
             Callback::new(cancel_fn), extra_state.expose_provenance()))), request, MPI_REQUEST_NULL)
 }
 

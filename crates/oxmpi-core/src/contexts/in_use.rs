@@ -33,7 +33,7 @@ impl Process {
             Start::Incoming(plan) => ours(plan.context()),
             Start::Nothing(_) => false,
         };
-        self.comms.iter().any(|(_, comm)| comm.context == context)
+        self.comms.made.iter().any(|(_, comm)| comm.context == context)
             || self.files.iter().any(|(_, file)| file.comm.context == context)
             || self.messages.iter().any(|(_, (envelope, ..))| ours(envelope.context))
             || self.requests.iter().any(|(_, request)| match &request.body {

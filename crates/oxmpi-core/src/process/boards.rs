@@ -100,9 +100,9 @@ impl Process {
     /// Leaves the board of the world at `MPI_Finalize`; ranks that still wait for this rank there
     /// are told.
     pub fn end_world(&mut self) {
-        self.has_world = false;
+        self.comms.has_world = false;
         self.engine.node().end_world();
-        if let Board::Ready(node) = std::mem::replace(&mut self.world.board, Board::Refused) {
+        if let Board::Ready(node) = std::mem::replace(&mut self.comms.world.board, Board::Refused) {
             self.leave_board(*node);
         }
     }

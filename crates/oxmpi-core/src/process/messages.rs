@@ -37,9 +37,7 @@ impl Process {
         }
         let engine = &mut self.engine;
         let slot = match id {
-            PoolId::Comm(handle) if handle == MPI_COMM_WORLD => &mut self.world.buffer,
-            PoolId::Comm(handle) if handle == MPI_COMM_SELF => &mut self.own.buffer,
-            PoolId::Comm(handle) => match self.comms.get_mut(handle.0) {
+            PoolId::Comm(handle) => match self.comms.get_mut(handle) {
                 Some(comm) => &mut comm.buffer,
                 None => unreachable!("checked above"),
             },
@@ -139,7 +137,7 @@ impl Process {
     /// Whether an active request is done; an inactive one counts as done.
     #[inline]
     pub fn is_request_done(&mut self, handle: handle::Request) -> Result<bool> {
-        let Process { requests, engine, buffer, comms, session_buffers, world, own, .. } = self;
+        let Process { requests, engine, buffer, comms, session_buffers, .. } = self;
         let Some(request) = requests.get_mut(handle.0) else { return Err(self.bad_request(handle)) };
         Ok(match &mut request.body {
             Body::Generalized(generalized) => generalized.complete,
@@ -147,9 +145,7 @@ impl Process {
             Body::Once(active) | Body::Persistent(_, Some(active)) => active.is_done(engine, |engine, pool, mark| {
                 let pool = match pool {
                     PoolId::Process => buffer.as_mut(),
-                    PoolId::Comm(comm) if comm == MPI_COMM_WORLD => world.buffer.as_mut(),
-                    PoolId::Comm(comm) if comm == MPI_COMM_SELF => own.buffer.as_mut(),
-                    PoolId::Comm(comm) => comms.get_mut(comm.0).and_then(|comm| comm.buffer.as_mut()),
+                    PoolId::Comm(comm) => comms.get_mut(comm).and_then(|comm| comm.buffer.as_mut()),
                     PoolId::Session(session) => session_buffers.get_mut(&session).and_then(Option::as_mut),
                 };
                 pool.is_none_or(|pool| pool.is_flushed(engine, mark))

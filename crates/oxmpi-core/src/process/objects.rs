@@ -22,27 +22,13 @@ impl Process {
 
     #[inline]
     pub fn comm(&self, handle: handle::Comm) -> Result<&Comm> {
-        if self.has_world {
-            if handle == MPI_COMM_WORLD {
-                return Ok(&self.world);
-            }
-            if handle == MPI_COMM_SELF {
-                return Ok(&self.own);
-            }
-        }
-        self.comms.get(handle.0).ok_or_else(|| self.bad_comm(handle))
+        self.comms.get(handle).ok_or_else(|| self.bad_comm(handle))
     }
 
     pub fn comm_mut(&mut self, handle: handle::Comm) -> Result<&mut Comm> {
-        if self.has_world && handle == MPI_COMM_WORLD {
-            return Ok(&mut self.world);
-        }
-        if self.has_world && handle == MPI_COMM_SELF {
-            return Ok(&mut self.own);
-        }
-        match self.comms.get(handle.0) {
+        match self.comms.get(handle) {
             None => Err(self.bad_comm(handle)),
-            Some(_) => self.comms.get_mut(handle.0).ok_or_else(|| unreachable!("just found")),
+            Some(_) => self.comms.get_mut(handle).ok_or_else(|| unreachable!("just found")),
         }
     }
 
@@ -52,7 +38,7 @@ impl Process {
             let name = if handle == MPI_COMM_WORLD { "MPI_COMM_WORLD" } else { "MPI_COMM_SELF" };
             return Error::new(MPI_ERR_COMM, format!("{name} exists between MPI_Init and MPI_Finalize only"));
         }
-        bad_handle(&self.comms, MPI_ERR_COMM, handle.0, "communicator", MPI_COMM_NULL.0, "MPI_COMM_NULL")
+        bad_handle(&self.comms.made, MPI_ERR_COMM, handle.0, "communicator", MPI_COMM_NULL.0, "MPI_COMM_NULL")
     }
 
     pub fn group(&self, handle: handle::Group) -> Result<&Arc<Group>> {

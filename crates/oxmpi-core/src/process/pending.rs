@@ -19,11 +19,11 @@ impl Process {
     pub fn add_comm(&mut self, mut comm: Comm) -> Result<handle::Comm> {
         self.contexts.release(comm.context);
         comm.is_first = self.comes_first(&comm.group, comm.local.as_ref());
-        let Ok(raw) = self.comms.try_insert(comm) else {
+        let Ok(raw) = self.comms.made.try_insert(comm) else {
             bail!(MPI_ERR_NO_SPACE, "no handles are left for communicators");
         };
         let handle = handle::Comm(raw);
-        if let Some(comm) = self.comms.get_mut(raw) {
+        if let Some(comm) = self.comms.made.get_mut(raw) {
             comm.handle = handle;
         }
         Ok(handle)
@@ -55,7 +55,7 @@ impl Process {
         if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
             bail!(MPI_ERR_COMM, "{} cannot be freed", self.comm(handle)?.describe());
         }
-        let Some(mut comm) = self.comms.remove(handle.0) else { return Err(self.bad_comm(handle)) };
+        let Some(mut comm) = self.comms.made.remove(handle.0) else { return Err(self.bad_comm(handle)) };
         if let Some(pool) = comm.buffer.take() {
             pool.abandon(&mut self.engine);
         }
@@ -75,7 +75,7 @@ impl Process {
                 self.contexts.release(context);
             }
             let is_first = self.comes_first(&pending.group, pending.local.as_ref());
-            let error = match (context, self.comms.get_mut(pending.comm.0)) {
+            let error = match (context, self.comms.made.get_mut(pending.comm.0)) {
                 (Ok(context), Some(comm)) => {
                     comm.context = context;
                     comm.group = pending.group.clone();

@@ -4,8 +4,7 @@
 use super::mismatch::MismatchCheck;
 use super::{Waiting, describe};
 use crate::agreement::{Agreement, AgreementIo};
-use crate::call::Call;
-use crate::guard::Guard;
+use crate::call::{Call, Guard};
 use crate::process::Process;
 use oxmpi_abi::constants::MPI_ERR_PROC_ABORTED;
 use oxmpi_abi::{Error, Result};

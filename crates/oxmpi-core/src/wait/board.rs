@@ -2,8 +2,7 @@
 //! ranks usually arrive soon; then like every call.
 
 use super::mismatch::MismatchCheck;
-use crate::call::Call;
-use crate::guard::Guard;
+use crate::call::{Call, Guard};
 use oxmpi_abi::constants::MPI_ERR_BUFFER;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;

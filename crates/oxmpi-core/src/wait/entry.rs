@@ -1,4 +1,4 @@
-//! Turning the lock on while calls may be inside without it. `guard.rs` has the other side.
+//! Turning the lock on while calls may be inside without it. The other side is in `call.rs`.
 
 use crate::library::Library;
 use oxmpi_base::wait;

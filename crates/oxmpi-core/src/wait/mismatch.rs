@@ -8,8 +8,8 @@
 //! anything moves. (Ranks on a board detect it by themselves, at once.)
 
 use super::Waiting;
+use crate::call::Guard;
 use crate::comm::{CallName, Calls, Ranks};
-use crate::guard::Guard;
 use crate::process::Process;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_ROOT};

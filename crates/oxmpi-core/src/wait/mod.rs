@@ -14,8 +14,8 @@
 //! entry.rs       for calls that are inside without the lock
 //! ```
 //!
-//! Every wait lets other threads in, and continues with the lock when one comes (`guard.rs`). An
-//! awaited object may be gone afterwards, so it is looked up again by its handle.
+//! Every wait lets other threads in, and goes on with the lock when one comes (`call.rs`). What a wait looks for may be
+//! gone afterwards, so it is looked up again by its handle.
 //!
 //! A wait that has slept in vain for a while asks whether it can still succeed: see [`Waiting`]. As
 //! long as anything moves, none of this is executed.
@@ -30,9 +30,8 @@ mod plan;
 pub mod waiting;
 pub mod window;
 
-use crate::call::Call;
+use crate::call::{Call, Guard};
 use crate::engine::{OpId, Outcome};
-use crate::guard::Guard;
 use crate::process::Process;
 use crate::request::Active;
 use mismatch::MismatchCheck;

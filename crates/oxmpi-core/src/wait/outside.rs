@@ -1,7 +1,6 @@
 //! Waiting for something that is neither a message nor memory of another rank, such as bytes at a socket.
 
-use crate::call::Call;
-use crate::guard::Guard;
+use crate::call::{Call, Guard};
 
 impl Call<'_> {
     /// Waits until `step`, which does what can be done, is finished. Messages move in the meantime.

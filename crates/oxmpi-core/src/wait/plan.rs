@@ -2,9 +2,8 @@
 
 use super::Waiting;
 use super::mismatch::MismatchCheck;
-use crate::call::Call;
+use crate::call::{Call, Guard};
 use crate::collective::{BoundPlan, Run, Turn};
-use crate::guard::Guard;
 use crate::process::Process;
 use oxmpi_abi::{Error, Result};
 use std::cell::RefCell;

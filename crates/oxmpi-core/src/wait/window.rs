@@ -1,8 +1,7 @@
 //! Waiting for accesses and synchronisation of other ranks on a window.
 
 use super::Waiting;
-use crate::call::Call;
-use crate::guard::Guard;
+use crate::call::{Call, Guard};
 use crate::process::Process;
 use oxmpi_abi::handle::Win;
 use oxmpi_abi::{Error, Result};

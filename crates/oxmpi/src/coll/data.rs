@@ -7,9 +7,8 @@ use super::shape::{CollShape, Role, refuse_alias, refuse_in_place, rooted_stage,
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Request};
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::call::Call;
+use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::collective::{BoundPlan, Packing, Place, Units};
-use oxmpi_core::guard::Guard;
 use oxmpi_datatype::{Datatype, OwnedBytes, Region, Source, Target};
 use std::sync::Arc;
 

@@ -3,9 +3,8 @@
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::MPI_INFO_NULL;
 use oxmpi_abi::handle::{Comm, Info, Request};
-use oxmpi_core::call::Call;
+use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::collective::BoundPlan;
-use oxmpi_core::guard::Guard;
 use oxmpi_core::request::{Active, Body, Request as Made, Start};
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use std::sync::Arc;

@@ -9,9 +9,8 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Request};
 use oxmpi_abi::{Result, bail};
 use oxmpi_coll::plan::Blocks as Lie;
-use oxmpi_core::call::Call;
+use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::collective::BoundPlan;
-use oxmpi_core::guard::Guard;
 use oxmpi_core::topology::Topology;
 
 /// Whom this process receives from and sends to, in the standard's order; `None` stands for `MPI_PROC_NULL`.

@@ -10,9 +10,8 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, Op, Request};
 use oxmpi_abi::{Result, bail};
 use oxmpi_coll::reduce_scatter::Counts;
-use oxmpi_core::call::Call;
+use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::collective::{BoundPlan, Place, Units};
-use oxmpi_core::guard::Guard;
 use oxmpi_core::operation::Reducer;
 use std::ffi::c_void;
 

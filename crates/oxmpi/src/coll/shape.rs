@@ -3,9 +3,9 @@
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
+use oxmpi_core::call::Guard;
 use oxmpi_core::collective::Stage;
 use oxmpi_core::explain::Speaker;
-use oxmpi_core::guard::Guard;
 
 /// What plans need to know about the communicator of a collective operation.
 #[derive(Debug)]

@@ -15,12 +15,11 @@ use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::Peer;
 use oxmpi_core::agreement::Participants;
-use oxmpi_core::call::Call;
+use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::connections::Port;
 use oxmpi_core::contexts::{Joined, PORTS};
 use oxmpi_core::engine::{BY_PROCESS, Mode, Route};
-use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::process::Process;
 use oxmpi_core::wait::waiting::Asking;
@@ -171,7 +170,8 @@ pub fn join(call: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
         return Ok(MPI_COMM_NULL);
     };
     // The handler and the session are those of MPI_COMM_SELF, if it exists.
-    let errhandler = if guard.has_world { guard.own.errhandler } else { call.library().initial_errhandler() };
+    let errhandler =
+        if guard.comms.has_world { guard.comms.own.errhandler } else { call.library().initial_errhandler() };
     call.library().errhandlers().share(errhandler);
     let local = vec![comm::own_peer(guard)].into();
     guard.add_comm(Made::new(context, 0, far.into(), Some(local), errhandler))

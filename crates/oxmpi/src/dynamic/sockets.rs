@@ -3,8 +3,7 @@
 use super::LOOK;
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_OTHER};
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::call::Call;
-use oxmpi_core::guard::Guard;
+use oxmpi_core::call::{Call, Guard};
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::io;

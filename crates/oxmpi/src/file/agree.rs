@@ -5,8 +5,7 @@ use oxmpi_abi::constants::MPI_ERR_NOT_SAME;
 use oxmpi_abi::handle::{Comm, File as Handle};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_core::agreement::Participants;
-use oxmpi_core::call::Call;
-use oxmpi_core::guard::Guard;
+use oxmpi_core::call::{Call, Guard};
 
 /// The participants: the processes of a communicator, or those that have a file open.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::File as Handle;
-use oxmpi_core::guard::Guard;
+use oxmpi_core::call::Guard;
 use oxmpi_datatype::Datatype as Type;
 use oxmpi_io::{Representation, View};
 use std::sync::Arc;

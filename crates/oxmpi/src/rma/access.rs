@@ -7,7 +7,7 @@
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::{Datatype, Win};
 use oxmpi_core::args::{SourceArg, TargetArg};
-use oxmpi_core::guard::Guard;
+use oxmpi_core::call::Guard;
 
 /// Writes to a window. `origin` and the last pair are count and datatype at the origin and at the
 /// target; the pair between them is the rank and the displacement of the target.

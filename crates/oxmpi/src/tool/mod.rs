@@ -11,7 +11,7 @@
 //!
 //! It exists beside the world and the sessions, before and after them, so it has a state and a lock
 //! of its own. A thread that holds that lock may take the library's
-//! ([`Guard`](oxmpi_core::guard::Guard)), never the other way round; no function of a tool runs
+//! ([`Guard`](oxmpi_core::call::Guard)), never the other way round; no function of a tool runs
 //! while it is held. Errors are codes without a text, and no error handler gets them.
 
 mod answer;

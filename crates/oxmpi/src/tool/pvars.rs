@@ -192,7 +192,7 @@ pub static PVARS: [Variable; 27] = [
     ),
     objects(
         "oxmpi_communicators",
-        Source::Process(|process| process.comms.len() as u64),
+        Source::Process(|process| process.comms.made.len() as u64),
         "Communicators except predefined ones",
     ),
     objects("oxmpi_groups", Source::Process(|process| process.groups.len() as u64), "Groups except the predefined one"),

@@ -45,7 +45,7 @@ pub fn with_ranks(size: usize, body: impl Fn(Rank<'_>) + Sync) {
                 let slot = Slot::new(rank).unwrap();
                 let links = || Links::attach(Segment::attach(fd.as_fd()).unwrap(), job, slot).unwrap();
                 library.join(|| Ok(Process::of(links(), true))).unwrap();
-                library.enter().unwrap().has_world = true;
+                library.enter().unwrap().comms.has_world = true;
                 library.begin_world(MPI_THREAD_MULTIPLE);
                 barrier.wait();
                 body(Rank { rank, size, library: &library });

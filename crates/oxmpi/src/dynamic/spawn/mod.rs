@@ -18,10 +18,9 @@ use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result};
 use oxmpi_boot::spawned::Kind;
 use oxmpi_core::agreement::{AgreementIo, Participants};
-use oxmpi_core::call::Call;
+use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::comm::Ranks;
 use oxmpi_core::contexts;
-use oxmpi_core::guard::Guard;
 use oxmpi_core::info::Info;
 
 /// One command, as the program wants it started.

@@ -1,13 +1,13 @@
 //! Persistent point-to-point requests.
 
-use super::pt2pt::{incoming, outgoing};
-use crate::args::{Requests, SourceArg, TargetArg};
-use crate::call::{Call, On};
+use super::recv::incoming;
+use super::send::outgoing;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status, bail};
+use oxmpi_core::args::{Requests, SourceArg, TargetArg};
+use oxmpi_core::call::{Call, Guard, On};
 use oxmpi_core::engine::Mode;
-use oxmpi_core::guard::Guard;
 use oxmpi_core::request::{Body, Start};
 use std::cell::Cell;
 use std::ffi::c_int;

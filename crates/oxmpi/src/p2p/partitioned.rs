@@ -1,26 +1,24 @@
 //! Partitioned point-to-point communication.
 
 use super::persistent::make;
-use crate::args::{Array, SourceArg, TargetArg};
-use crate::call::Call;
-use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status, bail};
+use oxmpi_core::args::{Array, SourceArg, TargetArg};
+use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::engine::Engine;
-use oxmpi_core::guard::Guard;
 use oxmpi_core::partitioned::Sending;
 use oxmpi_core::request::{Active, Body, Start};
 use std::ffi::c_int;
 use std::sync::Arc;
 
 /// Elements of all partitions.
-fn check_partitions(partitions: c_int, count: i64, info: Info) -> Result<i64> {
+fn check_partitions(cx: &Call, partitions: c_int, count: i64, info: Info) -> Result<i64> {
     if partitions <= 0 {
         bail!(MPI_ERR_ARG, "the number of partitions is {partitions}; there must be at least one");
     }
     if info != MPI_INFO_NULL {
-        LIBRARY.read_info(info, |_| Ok(()))?;
+        cx.library().read_info(info, |_| Ok(()))?;
     }
     let Some(all) = count.checked_mul(i64::from(partitions)) else {
         bail!(MPI_ERR_COUNT, "{partitions} partitions of {count} elements are more than memory can hold");
@@ -39,7 +37,7 @@ pub fn psend_init(
 ) -> Result<Request> {
     let mut guard = cx.enter()?;
     let route = guard.route(guard.comm(comm)?, dest, tag)?;
-    let all = check_partitions(partitions, buf.count, info)?;
+    let all = check_partitions(cx, partitions, buf.count, info)?;
     // SAFETY: the buffer of a partitioned operation has `count` elements for each partition.
     let buf = guard.source_of(unsafe { buf.with_count(all) })?;
     let plan = guard.make_outgoing(comm, buf, partitions as usize, route)?;
@@ -63,7 +61,7 @@ pub fn precv_init(
     if tag == MPI_ANY_TAG {
         bail!(MPI_ERR_TAG, "the tag is MPI_ANY_TAG; a partitioned receive needs one tag");
     }
-    let all = check_partitions(partitions, buf.count, info)?;
+    let all = check_partitions(cx, partitions, buf.count, info)?;
     // SAFETY: the buffer of a partitioned operation has `count` elements for each partition.
     let buf = guard.target_of(unsafe { buf.with_count(all) })?;
     let start = match pattern {

@@ -1,23 +1,22 @@
 //! Buffers for buffered sends: the process's, a communicator's, a session's.
 
-use crate::args::OutInt;
-use crate::call::Call;
-use crate::library::LIBRARY;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, bail};
+use oxmpi_core::args::OutInt;
 use oxmpi_core::buffer::BufferPool;
+use oxmpi_core::call::Call;
 use oxmpi_core::request::{Active, PoolId};
 use oxmpi_core::wait::waiting::Unending;
 
 /// A session's handle is checked here, where sessions are known.
-fn check(id: PoolId) -> Result<()> {
-    if let PoolId::Session(session) = id { LIBRARY.session(session, |_| ()) } else { Ok(()) }
+fn check(cx: &Call, id: PoolId) -> Result<()> {
+    if let PoolId::Session(session) = id { cx.library().session(session, |_| ()) } else { Ok(()) }
 }
 
 fn attach(cx: &Call, id: PoolId, buffer: usize, size: i64) -> Result<()> {
     let mut guard = cx.enter()?;
-    check(id)?;
+    check(cx, id)?;
     let (slot, _) = guard.pool_slot(id)?;
     if slot.is_some() {
         bail!(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
@@ -51,7 +50,7 @@ fn detach(cx: &Call, id: PoolId, size: OutInt) -> Result<usize> {
 /// Waits until every buffered message so far has left: as detaching and attaching again would, so a buffer must be there.
 fn flush(cx: &Call, id: PoolId) -> Result<()> {
     let mut guard = cx.enter()?;
-    check(id)?;
+    check(cx, id)?;
     let mark = match guard.pool_slot(id)?.0 {
         Some(pool) => pool.mark(),
         None => return Err(nothing_attached()),
@@ -69,7 +68,7 @@ fn nothing_attached() -> Error {
 
 fn iflush(cx: &Call, id: PoolId) -> Result<Request> {
     let mut guard = cx.enter()?;
-    check(id)?;
+    check(cx, id)?;
     let mark = guard.pool_slot(id)?.0.as_ref().ok_or_else(nothing_attached)?.mark();
     let comm = if let PoolId::Comm(comm) = id { comm } else { MPI_COMM_SELF };
     Ok(guard.once(comm, Active::Flush(id, mark)))

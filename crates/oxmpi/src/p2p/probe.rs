@@ -1,15 +1,14 @@
 //! Probing for messages, and receiving a probed message.
 
 use super::finish;
-use super::pt2pt::nothing_received;
-use crate::args::{Out, OutStatus, TargetArg};
-use crate::call::{Call, On};
+use super::recv::nothing_received;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status};
+use oxmpi_core::args::{Out, OutStatus, TargetArg};
+use oxmpi_core::call::{Call, Guard, On};
 use oxmpi_core::checks::bad_handle;
 use oxmpi_core::engine::OpId;
-use oxmpi_core::guard::Guard;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::request::Active;
 use oxmpi_core::wait::waiting::Message as Awaited;

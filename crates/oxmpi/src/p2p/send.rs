@@ -1,0 +1,126 @@
+//! Sends, blocking and nonblocking, in every mode.
+//!
+//! A small contiguous message takes the short way ([`try_send`]): one look at each thing on its path, no operation in
+//! the engine's table. Everything else, wrong arguments too, takes the general way, which checks in full. The engine
+//! (`oxmpi-core/src/engine/send.rs`) comes next.
+
+use oxmpi_abi::Result;
+use oxmpi_abi::handle::*;
+use oxmpi_core::args::SourceArg;
+use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::engine::{Mode, Route};
+use oxmpi_datatype::Source;
+use std::ffi::c_int;
+
+#[inline(always)]
+pub fn send(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
+    if try_send(&mut guard, buf, dest, tag, comm) {
+        return Ok(());
+    }
+    send_mode(cx, guard, Mode::Standard, buf, dest, tag, comm)
+}
+
+/// Sends a small contiguous message at once, if nothing is queued before it. Returns `false` for
+/// everything unusual or wrong, which the general path handles.
+#[inline(always)]
+fn try_send(guard: &mut Guard, buf: SourceArg, dest: c_int, tag: c_int, comm: Comm) -> bool {
+    let Some(buf) = buf.plain() else { return false };
+    let Some(comm) = guard.comms.get(comm) else { return false };
+    if dest as u32 >= comm.size() as u32 || tag < 0 {
+        return false;
+    }
+    let route = Route { peer: comm.peer(dest), context: comm.context, source: comm.rank, tag };
+    guard.engine.send_small(&route, &buf)
+}
+
+#[inline(never)]
+fn send_mode(
+    cx: &Call,
+    guard: Guard,
+    mode: Mode,
+    buf: SourceArg<'static>,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<()> {
+    let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
+    match route {
+        Some(route) => send_and_wait(cx, guard, mode, &route, buf),
+        None => Ok(()),
+    }
+}
+
+fn send_and_wait(cx: &Call, mut guard: Guard, mode: Mode, route: &Route, buf: Source<'static>) -> Result<()> {
+    match guard.engine.send(mode, route, buf) {
+        None => Ok(()),
+        Some(op) => match cx.wait_op(&mut guard, op).error {
+            None => Ok(()),
+            Some(error) => Err(error),
+        },
+    }
+}
+
+pub fn ssend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<()> {
+    let guard = cx.enter()?;
+    send_mode(cx, guard, Mode::Synchronous, buf, dest, tag, comm)
+}
+
+pub fn bsend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
+    let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
+    match route {
+        Some(route) => guard.send_buffered(comm, &route, &buf),
+        None => Ok(()),
+    }
+}
+
+#[inline(always)]
+pub fn isend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
+    let mut guard = cx.enter()?;
+    if try_send(&mut guard, buf, dest, tag, comm) {
+        return Ok(guard.sent);
+    }
+    start_send(guard, Mode::Standard, buf, dest, tag, comm)
+}
+
+pub fn issend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
+    start_send(cx.enter()?, Mode::Synchronous, buf, dest, tag, comm)
+}
+
+#[inline(never)]
+fn start_send(
+    mut guard: Guard,
+    mode: Mode,
+    buf: SourceArg<'static>,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request> {
+    let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
+    let op = route.and_then(|route| guard.engine.send(mode, &route, buf));
+    Ok(guard.send_request(comm, op))
+}
+
+pub fn ibsend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
+    let mut guard = cx.enter()?;
+    let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
+    if let Some(route) = route {
+        guard.send_buffered(comm, &route, &buf)?;
+    }
+    Ok(guard.send_request(comm, None))
+}
+
+/// The arguments of a send, checked. `None`: to `MPI_PROC_NULL`.
+#[inline(always)]
+pub(super) fn outgoing(
+    guard: &Guard,
+    buf: SourceArg<'static>,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<(Source<'static>, Option<Route>)> {
+    let comm = guard.comm(comm)?;
+    let buf = guard.source_of(buf)?;
+    Ok((buf, guard.route(comm, dest, tag)?))
+}
