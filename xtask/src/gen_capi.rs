@@ -77,7 +77,7 @@ impl Bodies {
         self.by_name.get(&name.to_lowercase()).is_some_and(|body| body.takes_form)
     }
 
-    /// A body by its name, `pt2pt::send`.
+    /// A body by its name, `send::send`.
     pub fn named(&self, name: &str) -> Option<String> {
         self.by_name.get(name).map(|body| format!("{}::{name}", body.module))
     }

@@ -27,6 +27,11 @@ pub fn variable(name: &str) -> Option<OsString> {
     if has_extra_rights() { None } else { std::env::var_os(name) }
 }
 
+/// As [`variable`], of text.
+pub fn text(name: &str) -> Option<String> {
+    variable(name).and_then(|value| value.into_string().ok())
+}
+
 /// The inodes of the open sockets of a process of this user; empty for a process of another user.
 pub fn sockets_of(pid: u32) -> Vec<u64> {
     let owner = std::fs::metadata(format!("/proc/{pid}")).map(|found| found.uid());

@@ -5,6 +5,7 @@
 //! round of a board.
 
 use crate::comm::Comm;
+use oxmpi_base::trust;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -92,7 +93,7 @@ fn say(key: String, line: impl FnOnce() -> String) {
 #[cold]
 fn is_wanted() -> bool {
     if LEVEL.load(Relaxed) == UNKNOWN {
-        let asked = level(std::env::var_os("OXMPI_EXPLAIN").as_deref());
+        let asked = level(trust::variable("OXMPI_EXPLAIN").as_deref());
         // Unless a tool has set it in the meantime.
         let _ = LEVEL.compare_exchange(UNKNOWN, asked, Relaxed, Relaxed);
     }

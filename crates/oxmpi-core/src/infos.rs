@@ -9,6 +9,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Info as Handle;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::slots::SlotTable;
+use oxmpi_base::trust;
 use std::os::unix::ffi::OsStrExt;
 
 impl Library {
@@ -63,7 +64,7 @@ impl Library {
         let own: Vec<_> = std::env::args_os().collect();
         let own: Vec<&[u8]> = own.iter().map(|argument| argument.as_bytes()).collect();
         let wdir = std::env::current_dir().ok();
-        let var = |name: &str| std::env::var(name).ok();
+        let var = trust::text;
         // A program that a rank started inherits the rank's environment.
         let alone = self.shared().is_some_and(|shared| !shared.is_launched);
         let kinds = var(library::MEMORY_ALLOC_KINDS);

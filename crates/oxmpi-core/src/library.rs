@@ -16,6 +16,7 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{self, Comm, Errhandler};
 use oxmpi_base::cpus::CpuPin;
 use oxmpi_base::slots::{Kind, SlotTable};
+use oxmpi_base::trust;
 use oxmpi_io::UserDatarep;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -360,7 +361,7 @@ impl Library {
     /// requested at the launch.
     pub fn initial_errhandler(&self) -> Errhandler {
         *self.initial_errhandler.get_or_init(|| {
-            let name = std::env::var(INITIAL_ERRHANDLER).unwrap_or_default().to_ascii_lowercase();
+            let name = trust::text(INITIAL_ERRHANDLER).unwrap_or_default().to_ascii_lowercase();
             match name.as_str() {
                 "mpi_errors_return" => MPI_ERRORS_RETURN,
                 "mpi_errors_abort" => MPI_ERRORS_ABORT,

@@ -7,6 +7,7 @@
 
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::Session;
+use oxmpi_base::trust;
 use oxmpi_core::info::Info;
 use oxmpi_core::library::{Library, MEMORY_ALLOC_KINDS};
 
@@ -64,7 +65,7 @@ fn supported_kinds(library: &Library, session: Option<Session>) -> String {
 /// The memory kinds that buffers may have: those that always exist, and the known ones of those
 /// that were requested, here or from `mpirun`.
 pub fn memory_kinds(asked: Option<&str>) -> String {
-    let launched = std::env::var(MEMORY_ALLOC_KINDS).ok();
+    let launched = trust::text(MEMORY_ALLOC_KINDS);
     let mut kinds = String::from("mpi,system");
     for kind in asked.or(launched.as_deref()).unwrap_or_default().split(',').map(|kind| kind.trim_matches(' ')) {
         if kind.starts_with("mpi:") && is_part_of(kind, "mpi") {

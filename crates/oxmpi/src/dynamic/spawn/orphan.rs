@@ -77,7 +77,7 @@ fn find_mpirun() -> Result<PathBuf> {
     let own = own_file();
     let dir = own.as_deref().and_then(Path::parent);
     let beside = dir.into_iter().flat_map(|dir| [dir.with_file_name("bin").join("mpirun"), dir.join("mpirun")]);
-    let job = std::env::var(oxmpi_boot::env::JOB).ok();
+    let job = oxmpi_base::trust::text(oxmpi_boot::env::JOB);
     let around = job.and_then(|job| std::fs::read_link(format!("/proc/{}/exe", job.split(':').next()?)).ok());
     let places: Vec<PathBuf> = beside.chain(around).collect();
     match places.iter().find(|place| place.is_file()) {
