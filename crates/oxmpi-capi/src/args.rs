@@ -1,6 +1,7 @@
-//! From C's pointers to the values that bodies take, and from what they give back to C's output arguments. The entry points
-//! call these functions, with the arguments that `xtask/src/typed.rs` picks; what a program promises when it calls MPI is their
-//! contract, and the values of [`oxmpi_core::args`] carry it on. Nothing here knows what an argument means.
+//! Converts C's pointers to the values that bodies take, and their results to C's output arguments.
+//! The entry points call these functions, with the arguments that `xtask/src/typed.rs` chooses.
+//! Their contract is what a program promises when it calls MPI, and the values of
+//! [`oxmpi_core::args`] carry it on. Nothing here knows what an argument means.
 
 use crate::call::{Call, On};
 pub use oxmpi::args::Ints;
@@ -25,7 +26,7 @@ pub unsafe fn peek<H: Handle>(ptr: *const H) -> H {
     unsafe { ptr.read() }
 }
 
-/// The length that an array was given by an argument that goes in and out; 0 when it is null.
+/// The length of an array from an INOUT argument; 0 when it is null.
 ///
 /// # Safety
 /// The pointer is null or points to an integer.
@@ -35,13 +36,13 @@ pub unsafe fn peek_int(ptr: *const c_int) -> i64 {
     unsafe { ptr.as_ref() }.map_or(0, |&int| int.into())
 }
 
-/// An argument that goes in and out.
+/// An INOUT argument.
 ///
 /// # Safety
 /// `at` is null or points to a value, which nobody else uses until `'m` ends.
 #[inline(always)]
 pub unsafe fn cell<'m, T>(at: *mut T, name: &str) -> Result<&'m Cell<T>> {
-    // SAFETY: null or a value; a cell is laid out as what it holds.
+    // SAFETY: null or a value; a cell has the layout of its content.
     unsafe { at.cast::<Cell<T>>().as_ref() }.ok_or_else(|| null_pointer(name))
 }
 
@@ -61,7 +62,7 @@ pub unsafe fn read_status<'m>(at: *const Status) -> Result<&'m Status> {
 /// As for [`cell`].
 #[inline]
 pub unsafe fn status_cell<'m>(at: *mut Status) -> Result<&'m Cell<Status>> {
-    // SAFETY: null or a status; a cell is laid out as what it holds.
+    // SAFETY: null or a status; a cell has the layout of its content.
     unsafe { at.cast::<Cell<Status>>().as_ref() }.ok_or_else(no_status)
 }
 
@@ -82,7 +83,7 @@ pub unsafe fn text<'m>(string: *const c_char, name: &str) -> Result<&'m [u8]> {
     Ok(unsafe { CStr::from_ptr(string) }.to_bytes())
 }
 
-// ---- what bodies give back ----
+// ---- results of bodies ----
 
 #[inline(always)]
 fn check<T>((at, name): (*mut T, &str)) -> Result<()> {
@@ -94,8 +95,7 @@ fn check_made<T>(cx: &Call, (at, name): (*mut T, &str)) -> Result<()> {
     if at.is_null() { Err(no_place(cx, name)) } else { Ok(()) }
 }
 
-/// There is no place for an object that the call is to make; but what is wrong with the object that it concerns comes first, as
-/// everywhere.
+/// No place for the new object. Errors of the object of the call come first, as everywhere.
 #[cold]
 fn no_place(cx: &Call, name: &str) -> Error {
     let concerned = match cx.on() {
@@ -109,7 +109,7 @@ fn no_place(cx: &Call, name: &str) -> Error {
 }
 
 /// # Safety
-/// The place is null or can be written.
+/// The address is null or can be written.
 #[inline(always)]
 pub unsafe fn out1<A, V: Into<A>>(a: (*mut A, &str), body: impl FnOnce() -> Result<V>) -> Result<()> {
     let value = body()?;
@@ -119,8 +119,7 @@ pub unsafe fn out1<A, V: Into<A>>(a: (*mut A, &str), body: impl FnOnce() -> Resu
     Ok(())
 }
 
-/// As [`out1`], for an object that the call makes: the place is checked before the body runs, so that nothing is made that
-/// cannot be handed out.
+/// As [`out1`], for a new object: checks the address before the body makes the object.
 ///
 /// # Safety
 /// As for [`out1`].
@@ -173,10 +172,10 @@ several_outputs!(out3: a v A V, b w B W, c x C X);
 several_outputs!(out4: a v A V, b w B W, c x C X, d y D Y);
 several_outputs!(out5: a v A V, b w B W, c x C X, d y D Y, e z E Z);
 
-/// A string whose room is a constant of the standard's.
+/// A string whose maximum length is a constant of the standard.
 ///
 /// # Safety
-/// The place is null or has room for so many characters.
+/// The address is null or has room for so many characters.
 pub unsafe fn out_text<V: AsRef<[u8]>>(
     at: (*mut c_char, &str),
     room: c_int,
@@ -184,7 +183,7 @@ pub unsafe fn out_text<V: AsRef<[u8]>>(
 ) -> Result<()> {
     check(at)?;
     let string = body()?;
-    // SAFETY: the room that the caller promises.
+    // SAFETY: there is room for `room` characters: this function's condition.
     unsafe { OutText::new(at.0, room.into()) }.set(string.as_ref());
     Ok(())
 }
@@ -202,15 +201,15 @@ pub unsafe fn out_text_length<V: AsRef<[u8]>>(
     let string = body()?;
     check(at)?;
     check(length)?;
-    // SAFETY: the room that the caller promises; the place of the length is not null, so it can be written.
+    // SAFETY: there is room for `room` characters: this function's condition; `length` is not null.
     unsafe { length.0.write(OutText::new(at.0, room.into()).set(string.as_ref()) as c_int) };
     Ok(())
 }
 
-/// The value of an attribute, where there is one, and whether there is.
+/// The value of an attribute, if it is set, and whether it is.
 ///
 /// # Safety
-/// Each place is null or can be written; that of the value is as large as a pointer.
+/// Each address is null or can be written; that of the value has room for a pointer.
 pub unsafe fn out_attribute(
     value: (*mut c_void, &str),
     flag: (*mut c_int, &str),

@@ -13,7 +13,7 @@ use oxmpi_base::segment::IN_CALL;
 pub use oxmpi_core::call::{Call, Guard, On};
 use std::ffi::c_int;
 
-/// Runs a body; an error goes to the error handler (with a copy of the call, so that short calls keep theirs in registers).
+/// Runs a body; the error handler gets a copy of the call, so that it can stay in registers.
 #[inline(always)]
 pub fn call(fun: Fun, on: On, body: impl FnOnce(&Call<'static>) -> Result<()>) -> c_int {
     let call = Call::new(&LIBRARY, fun, on);
@@ -26,8 +26,8 @@ pub fn call(fun: Fun, on: On, body: impl FnOnce(&Call<'static>) -> Result<()>) -
     code
 }
 
-/// Runs a body of the tool information interface: its code is the answer, and no error handler hears of it. The call is not
-/// noted, since tools call from within other calls, too.
+/// Runs a body of the tool information interface: returns its code, and calls no error handler. The
+/// call is not recorded, since tools also call from within other calls.
 pub fn answer(body: impl FnOnce() -> tool::Answer) -> c_int {
     match body() {
         Ok(()) => MPI_SUCCESS,
@@ -35,10 +35,10 @@ pub fn answer(body: impl FnOnce() -> tool::Answer) -> c_int {
     }
 }
 
-/// The code of a call that was to make an object: where it failed the handle is null, and not what happened to be there.
+/// The code of a call that makes an object: after an error the handle is null.
 ///
 /// # Safety
-/// `place` is null or may be written.
+/// `place` is null or can be written.
 #[inline(always)]
 pub unsafe fn or_null<H>(code: c_int, place: *mut H, null: H) -> c_int {
     if code != MPI_SUCCESS && !place.is_null() {
@@ -48,10 +48,10 @@ pub unsafe fn or_null<H>(code: c_int, place: *mut H, null: H) -> c_int {
     code
 }
 
-/// Starts an operation or makes it ready, and stores its request.
+/// Starts or prepares an operation, and stores its request.
 ///
 /// # Safety
-/// `to` is null or may be written.
+/// `to` is null or can be written.
 #[inline(always)]
 pub unsafe fn started(
     cx: &Call,
@@ -60,12 +60,12 @@ pub unsafe fn started(
     make: impl FnOnce() -> Result<Request>,
 ) -> Result<()> {
     if to.is_null() {
-        // What else is wrong with the call is told first.
+        // Other errors of the call come first.
         let checked = cx.enter().and_then(|_| form.mode().check(cx));
         return Err(checked.err().unwrap_or_else(|| null_pointer("request")));
     }
     let made = make()?;
-    // SAFETY: not null, so it may be written: this function's own condition.
+    // SAFETY: not null, so it can be written: this function's condition.
     unsafe { to.write(made) };
     Ok(())
 }
@@ -78,20 +78,21 @@ macro_rules! entry {
     };
     (@one $name:ident($($argument:ident: $type:ty),*) -> $returns:ty => $value:expr) => {
         /// # Safety
-        /// The arguments are what the standard asks of a caller of this function.
+        /// The arguments are what the standard requires of a caller of this function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $returns {
-            // SAFETY: the program promises with its call that the standard's text on this function holds: pointers are null or
-            // point to what the text says, arrays and buffers have the lengths that their counts and types give, strings end,
-            // and nobody else uses the memory until the call returns or its operation is complete. Each value is made from
-            // the argument that the text describes.
+            // SAFETY: the program promises with its call that the standard's text on this function
+            // holds: pointers are null or point to what the text says, arrays and buffers have the
+            // lengths of their counts and types, strings end, and nobody else uses the memory until
+            // the call returns or its operation is complete. Each value is made from the argument
+            // that the text describes.
             unsafe { $value }
         }
     };
 }
 pub(crate) use entry;
 
-/// What a function that is not built yet answers.
+/// The result of a function that is not implemented.
 #[allow(dead_code, reason = "all functions are built; the generator calls this in one without a body")]
 #[cold]
 pub fn unsupported(fun: Fun, on: On) -> c_int {

@@ -4,7 +4,7 @@ use oxmpi_abi::constants::MPI_SUCCESS;
 use oxmpi_core::attributes::{AttributeCall, Callbacks, OnCopy, Owner};
 use oxmpi_core::callback::{AttributeFunctions, Copied};
 
-/// The callbacks of a key, and the kind of object that it is for. `extra` goes back to them with every call.
+/// The callbacks of a key, and the kind of object that it is for. They get `extra` with every call.
 pub fn callbacks(functions: AttributeFunctions, extra: usize) -> (Owner, Callbacks) {
     let owner = match functions {
         AttributeFunctions::Comm(..) => Owner::Comm,

@@ -10,11 +10,9 @@ use std::ffi::c_int;
 
 pub static LIBRARY: Library = Library::new();
 
-/// Takes part in the job from now on, for the world or for a session that calls as this thread level says. Safe from any
-/// thread.
+/// Joins the job, for the world or for a session with this thread level. Safe from any thread.
 ///
-/// Two users may each call from a thread of their own, so with the second the lock is needed at any level but
-/// `MPI_THREAD_SINGLE`.
+/// A second user requires the lock at all levels except `MPI_THREAD_SINGLE`.
 pub fn join(thread_level: c_int) -> Result<()> {
     let joined = LIBRARY.join(|| {
         oxmpi_base::huge::allow(HUGE_PAGES.is_on());
@@ -23,8 +21,8 @@ pub fn join(thread_level: c_int) -> Result<()> {
     let serialized = thread_level != MPI_THREAD_MULTIPLE && joined.is_first
         || thread_level == MPI_THREAD_SINGLE && !joined.was_locked;
     if serialized {
-        // SAFETY: the program promises so with a thread level below MPI_THREAD_MULTIPLE; with MPI_THREAD_SINGLE for all users,
-        // since there is one thread.
+        // SAFETY: the program promises so with a thread level below MPI_THREAD_MULTIPLE; with
+        // MPI_THREAD_SINGLE for all users, since there is one thread.
         unsafe { LIBRARY.assume_serialized(joined) };
     }
     Ok(())
@@ -35,7 +33,7 @@ pub fn enter() -> Option<Guard<'static>> {
     LIBRARY.enter()
 }
 
-/// As [`enter`], but also after all has ended: for the last words.
+/// As [`enter`], but also after everything has ended.
 pub fn enter_late() -> Option<Guard<'static>> {
     LIBRARY.enter_late()
 }

@@ -1,4 +1,4 @@
-//! What happens to an error at the C boundary: it becomes a code, and the error handler of the object concerned decides.
+//! Errors at the C boundary: an error becomes a code, and the error handler of the object decides.
 
 use crate::call::{Call, On};
 use crate::library::{self, LIBRARY};
@@ -12,7 +12,7 @@ use std::ffi::c_int;
 use std::io::Write;
 use std::sync::atomic::Ordering;
 
-/// Hands an error to its handler; returns the code that the call returns, if it does.
+/// Passes an error to its handler; returns the code of the call, if the handler returns.
 #[cold]
 pub fn raise(call: &Call, error: &Error) -> c_int {
     let code = LIBRARY.errors().code_for(error, call.fun.name());
@@ -24,8 +24,8 @@ pub fn raise(call: &Call, error: &Error) -> c_int {
     }
 }
 
-/// Hands an error to the handler of an object that the call takes away all the same; the error is what the call ends with, and
-/// no handler hears of it again.
+/// Passes an error to the handler of an object that the call frees nevertheless; the call ends with
+/// the error, and no handler gets it again.
 #[cold]
 pub fn tell(cx: &Call, on: On, error: Error) -> Error {
     cx.raise_on(on);
@@ -34,7 +34,7 @@ pub fn tell(cx: &Call, on: On, error: Error) -> Error {
     error
 }
 
-/// Calls the handler of an object with a code; returns if the handler does, with the code that it leaves to be returned.
+/// Calls the handler of an object with a code; returns the code that the handler leaves.
 #[cold]
 pub fn call_handler(fun: Fun, on: On, code: c_int, text: &str) -> c_int {
     let (handler, object) = target(on);
@@ -42,7 +42,7 @@ pub fn call_handler(fun: Fun, on: On, code: c_int, text: &str) -> c_int {
         MPI_ERRORS_RETURN => code,
         MPI_ERRORS_ARE_FATAL | MPI_ERRORS_ABORT => fatal(fun, code, text, on),
         users => {
-            // Asked for here and not used under the lock: the function may call MPI.
+            // The lock is not held during the call: the function may call MPI.
             let Some(function) = LIBRARY.errhandlers().function(users) else { fatal(fun, code, text, on) };
             LIBRARY.call_user(|| function.call(object, code))
         }
@@ -71,8 +71,8 @@ fn target(on: On) -> (Errhandler, usize) {
     found.or_else(|| of_comm(LIBRARY.comm_of_no_object())).unwrap_or((LIBRARY.initial_errhandler(), MPI_COMM_SELF.0))
 }
 
-/// The end: one message, then the job stops. Its first line says who, the call, the object and the class; a line for each
-/// cause follows.
+/// Prints one message and stops the job. Its first line has the process, the call, the object and
+/// the class; a line for each cause follows.
 #[cold]
 fn fatal(fun: Fun, code: c_int, text: &str, on: On) -> ! {
     let class = LIBRARY.errors().class_of(code).unwrap_or(MPI_ERR_UNKNOWN);
@@ -83,7 +83,7 @@ fn fatal(fun: Fun, code: c_int, text: &str, on: On) -> ! {
     abort(if (1..=125).contains(&class) { class } else { 1 })
 }
 
-/// What the object that an error concerns is called, where it exists.
+/// The name of the object of an error, if it exists.
 fn object(on: On) -> Option<String> {
     match on {
         On::Comm(comm) => library::enter()?.comm(comm).ok().map(|comm| comm.describe()),
@@ -94,7 +94,7 @@ fn object(on: On) -> Option<String> {
     }
 }
 
-/// How messages call this process.
+/// The name of this process in messages.
 pub fn who() -> String {
     match library::enter_late() {
         Some(guard) => format!("OxMPI: rank {} of {}", guard.comms.world.rank, guard.comms.world.size()),
@@ -103,7 +103,7 @@ pub fn who() -> String {
 }
 
 pub fn say(text: &str) {
-    // One write, so that lines of several ranks do not mix; when stderr is gone there is nobody to tell.
+    // One write, so that lines of several ranks do not mix; a closed stderr is ignored.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
@@ -115,7 +115,7 @@ pub fn abort(code: c_int) -> ! {
         // Release: mpirun reads the code once it sees the state.
         block.state.store(STATE_ABORTED, Ordering::Release);
     }
-    // What the program has printed so far shall be seen; but no destructor of its runs, it might wait for the others.
+    // The program's output is flushed, but no destructor runs: it might wait for the others.
     let status = if code & 0xff == 0 { 1 } else { code & 0xff };
     flush_fortran(status);
     // SAFETY: plain calls into the C library.
@@ -125,9 +125,9 @@ pub fn abort(code: c_int) -> ! {
     }
 }
 
-/// The output of a Fortran program lies elsewhere; the Fortran library, where there is one, knows how to empty its buffers.
+/// A Fortran program has buffers of its own; the Fortran library, if there is one, flushes them.
 fn flush_fortran(status: c_int) {
-    // SAFETY: a look at the symbols of the process; the one of that name is such a function.
+    // SAFETY: searches the symbols of the process; the one of that name is such a function.
     unsafe {
         let flush = libc::dlsym(libc::RTLD_DEFAULT, c"oxmpi_fortran_flush".as_ptr());
         let flush = std::mem::transmute::<*mut libc::c_void, Option<unsafe extern "C" fn(c_int)>>(flush);

@@ -1,5 +1,5 @@
-//! The tool information interface at the C boundary: the one tool interface of the process, and how outputs are stored. What
-//! stands behind it is in `tool/` of the crate `oxmpi`.
+//! The tool information interface at the C boundary: the one tool interface of the process, and how
+//! outputs are stored. `tool/` of the crate `oxmpi` implements it.
 
 use crate::library::LIBRARY;
 pub use oxmpi::tool::{Answer, Code, INVALID, INVALID_INDEX, Tool, Value, at};
@@ -9,7 +9,7 @@ use std::sync::MutexGuard;
 
 pub static TOOL: Tool = Tool::new(&LIBRARY);
 
-/// The state for a call that needs the interface initialised, as all do but two.
+/// The state for a call that requires the interface to be initialised, as all but two do.
 pub fn enter() -> Answer<MutexGuard<'static, State>> {
     TOOL.enter()
 }
@@ -19,7 +19,7 @@ pub fn check_initialized() -> Answer {
     enter().map(|_| ())
 }
 
-/// The index of the one of a list that is meant by a name.
+/// The index in a list of the element with a name.
 ///
 /// # Safety
 /// The name is null or a string.
@@ -32,10 +32,10 @@ pub unsafe fn index_of<T>(list: &[T], name: *const c_char, is: impl Fn(&T, &[u8]
     list.iter().position(|one| is(one, name)).map(|index| index as c_int).ok_or(INVALID_NAME)
 }
 
-/// Stores an output that must be wanted.
+/// Stores a required output.
 ///
 /// # Safety
-/// The place is null or may be written.
+/// The address is null or can be written.
 pub unsafe fn store<T>(to: *mut T, value: T) -> Answer {
     place(to)?;
     // SAFETY: not null.
@@ -43,10 +43,10 @@ pub unsafe fn store<T>(to: *mut T, value: T) -> Answer {
     Ok(())
 }
 
-/// Stores an output that may be ignored.
+/// Stores an optional output.
 ///
 /// # Safety
-/// The place is null or may be written.
+/// The address is null or can be written.
 pub unsafe fn put<T>(to: *mut T, value: T) {
     if !to.is_null() {
         // SAFETY: not null.
@@ -58,11 +58,11 @@ pub fn place<T>(to: *const T) -> Answer {
     if to.is_null() { Err(INVALID) } else { Ok(()) }
 }
 
-/// Stores as much of a string as there is room for, with its end, and the room that all of it needs. Where there is no
-/// place for the string it is only the latter, where there is none for the length it is nothing.
+/// Stores as much of a string as there is room for, with its terminator, and the room that it
+/// needs. Without an address for the string only the latter, without one for the length nothing.
 ///
 /// # Safety
-/// `length` is null or may be read and written; `to` is null or has room for so many characters.
+/// `length` is null or can be read and written; `to` is null or has room for so many characters.
 pub unsafe fn put_text(to: *mut c_char, length: *mut c_int, text: &str) -> Answer {
     if length.is_null() {
         return Ok(());
@@ -72,7 +72,7 @@ pub unsafe fn put_text(to: *mut c_char, length: *mut c_int, text: &str) -> Answe
         let room = usize::try_from(unsafe { length.read() }).map_err(|_| INVALID)?;
         if room > 0 {
             let shown = text.len().min(room - 1);
-            // SAFETY: within the room that the caller says there is.
+            // SAFETY: within the room that `length` gives.
             unsafe {
                 to.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), shown);
                 to.add(shown).write(0);
@@ -90,7 +90,7 @@ pub unsafe fn put_text(to: *mut c_char, length: *mut c_int, text: &str) -> Answe
 /// `to` is null or has room for a value of the variable's type.
 pub unsafe fn put_value(to: *mut c_void, value: Value) -> Answer {
     place(to)?;
-    // SAFETY: not null, so there is room for a value of this type: this function's own condition.
+    // SAFETY: not null, so there is room for a value of this type: this function's condition.
     unsafe {
         match value {
             Value::Int(value) => to.cast::<c_int>().write(value),
@@ -130,7 +130,7 @@ mod tests {
     fn texts(room: c_int) -> (Answer, String, c_int) {
         let mut to = [b'#'; 8];
         let mut length = room;
-        // SAFETY: the room is no more than there is.
+        // SAFETY: the buffer has the room that `length` gives.
         let answer = unsafe { put_text(to.as_mut_ptr().cast(), &mut length, "word") };
         (answer, String::from_utf8_lossy(&to).replace('\0', "."), length)
     }

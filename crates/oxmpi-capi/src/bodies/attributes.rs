@@ -1,4 +1,4 @@
-//! Attributes of communicators and windows: the predefined ones, and those that the program hangs on them.
+//! Attributes of communicators and windows: predefined ones, and those of the program.
 
 use crate::call::{Call, Guard};
 use crate::keyvals::callbacks;
@@ -15,10 +15,10 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-// ---- the predefined attributes: C reads an int through its address, which is good for ever ----
+// ---- predefined attributes: C reads an int through its address, which is always valid ----
 
 static TAG_BOUND: AtomicI32 = AtomicI32::new(TAG_UB);
-/// Every process can do what its language calls input and output.
+/// Every process can use the I/O of its language.
 static IO: AtomicI32 = AtomicI32::new(MPI_ANY_SOURCE);
 static HOST: AtomicI32 = AtomicI32::new(MPI_PROC_NULL);
 /// The processes of a node read one clock.
@@ -29,7 +29,7 @@ static UNIVERSE_SIZE: AtomicI32 = AtomicI32::new(0);
 const PREDEFINED: [c_int; 7] =
     [MPI_TAG_UB, MPI_IO, MPI_HOST, MPI_WTIME_IS_GLOBAL, MPI_APPNUM, MPI_LASTUSEDCODE, MPI_UNIVERSE_SIZE];
 
-/// The place of a predefined attribute's value; `None` where it is not set.
+/// The address of a predefined attribute's value; `None` if it is not set.
 fn predefined(guard: &Guard, keyval: c_int) -> Option<&'static AtomicI32> {
     let value = match keyval {
         MPI_TAG_UB => &TAG_BOUND,
@@ -49,7 +49,7 @@ fn predefined(guard: &Guard, keyval: c_int) -> Option<&'static AtomicI32> {
     Some(value)
 }
 
-/// The program may read what is predefined, not change it.
+/// The program may read predefined attributes, but not change them.
 fn check_own(keyval: c_int) -> Result<()> {
     if PREDEFINED.contains(&keyval) || OF_WINDOWS.contains(&keyval) {
         bail!(MPI_ERR_KEYVAL, "attribute key {keyval} is predefined; it cannot be set, deleted or freed");
@@ -125,7 +125,8 @@ pub fn comm_delete_attr(cx: &Call, comm: Comm, comm_keyval: c_int) -> Result<()>
 
 const OF_WINDOWS: [c_int; 5] = [MPI_WIN_BASE, MPI_WIN_DISP_UNIT, MPI_WIN_SIZE, MPI_WIN_CREATE_FLAVOR, MPI_WIN_MODEL];
 
-/// What C reads of a predefined attribute: the window's base, or where a number lies for as long as the window lives.
+/// What C reads of a predefined attribute: the window's base, or the address of a number that lives
+/// as long as the window.
 fn of_window(window: &Window, keyval: c_int) -> usize {
     let facts = &*window.facts;
     match keyval {

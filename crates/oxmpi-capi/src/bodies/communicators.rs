@@ -1,4 +1,4 @@
-//! Communicators: made from others, compared, asked, freed.
+//! Communicators: making from others, comparing, queries, freeing.
 
 use crate::call::{Call, Guard, On};
 use crate::library::LIBRARY;
@@ -17,7 +17,7 @@ use oxmpi_core::wait::waiting::Unending;
 use std::cell::Cell;
 use std::ffi::c_int;
 
-// ---- asking ----
+// ---- queries ----
 
 pub fn comm_test_inter(cx: &Call, comm: Comm) -> Result<bool> {
     let inter = cx.enter()?.comm(comm)?.is_inter();
@@ -140,7 +140,8 @@ pub fn comm_idup_with_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<(C
     let Original { made, attributes } = match original {
         Ok(original) => original,
         Err(error) => {
-            // A callback refused. The others must not wait for this process, so it agrees to what it will not have.
+            // A callback refused. The others must not wait, so this process agrees and drops the
+            // result.
             let unwanted = Made::new(NOT_YET, 0, Ranks::one_node(0), None, MPI_ERRORS_RETURN);
             let (handle, _) = guard.add_comm_later(unwanted, participants)?;
             guard.remove_comm(handle)?;
@@ -156,7 +157,7 @@ pub fn comm_idup_with_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<(C
 
 // ---- parts ----
 
-/// A group argument that must lie within a communicator; whether this process is in it.
+/// A group argument that must be within a communicator; whether this process is in it.
 fn part_of(guard: &Guard, comm: &Made, group: GroupHandle) -> Result<(Ranks, Option<usize>)> {
     let found = guard.group(group)?;
     let all = Group::new(comm.local_group().clone(), None);
@@ -171,7 +172,7 @@ pub fn comm_create(cx: &Call, comm: Comm, group: GroupHandle) -> Result<Comm> {
     let found = guard.comm(comm)?;
     let (ranks, rank) = part_of(&guard, found, group)?;
     let handle = if found.is_inter() {
-        // Nobody knows the other side's group, so the two have to find each other.
+        // The group of the other side is unknown, so the processes must find each other.
         let args = SplitArgs { color: rank.map(|_| 0), key: rank.unwrap_or_default() as i32 };
         comm::split(cx, &mut guard, comm, args)?
     } else {
@@ -208,7 +209,7 @@ pub fn comm_split(cx: &Call, comm: Comm, color: c_int, key: c_int) -> Result<Com
     Ok(handle)
 }
 
-// ---- the end ----
+// ---- freeing ----
 
 pub fn comm_free(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
     let handle = ending(cx, comm.get())?;
@@ -221,7 +222,7 @@ pub fn comm_disconnect(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
     let handle = ending(cx, comm.get())?;
     let mut guard = cx.enter()?;
     let context = guard.comm(handle)?.context;
-    // Messages that have met their receive no longer know their context, but their request does.
+    // Messages that matched a receive no longer know their context, but their request does.
     let started: Vec<usize> =
         guard.requests.iter().filter(|(_, request)| request.comm == handle).map(|(started, _)| started).collect();
     cx.wait(&mut guard, &Unending, |process| {
@@ -231,7 +232,7 @@ pub fn comm_disconnect(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
     })?;
     let everybody = guard.comm(handle)?.everybody();
     if guard.knows_foreign(&everybody) {
-        // Nobody forgets the others' job before all have received what was for them. Who has died is not waited for.
+        // No process forgets the other job before all have received their messages.
         let own = comm::own_peer(&guard);
         let participants = guard.comm_mut(handle)?.participants(own);
         guard.prepare_to_leave(context);
@@ -246,7 +247,7 @@ pub fn comm_disconnect(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
     told.map_or(Ok(()), Err)
 }
 
-/// The communicator that is to go, checked.
+/// The communicator to be freed, checked.
 fn ending(cx: &Call, handle: Comm) -> Result<Comm> {
     let guard = cx.enter()?;
     cx.raise_on(On::Comm(handle));

@@ -1,4 +1,4 @@
-//! Making, committing and freeing datatypes, and asking them for their size and bounds.
+//! Making, committing and freeing datatypes, and queries of size and bounds.
 
 use crate::args::{Array, IntArray, OutInt, reserved};
 use crate::call::{Call, Guard};
@@ -13,14 +13,14 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-/// Runs a constructor with its old type; a handle for what it made.
+/// Runs a constructor on an old type; returns a handle of the new type.
 fn derive(cx: &Call, oldtype: Datatype, make: impl FnOnce(&Arc<Layout>) -> Result<Arc<Layout>>) -> Result<Datatype> {
     let mut guard = cx.enter()?;
     let new = make(guard.datatype(oldtype)?)?;
     add(cx, &mut guard, new)
 }
 
-/// A handle for a new type, which remembers whether it was made by a large-count form.
+/// A handle for a new type, which records whether a large-count form made it.
 fn add(cx: &Call, guard: &mut Guard, new: Arc<Layout>) -> Result<Datatype> {
     let new = if cx.fun.name().ends_with("_c") { new.as_large() } else { new };
     types::add(guard, new)
@@ -195,7 +195,7 @@ pub fn type_free(cx: &Call, datatype: &Cell<Datatype>) -> Result<()> {
     cx.library().delete_attributes(Object::Datatype(handle))?;
     let mut guard = cx.enter()?;
     guard.type_names.remove(&handle);
-    // What still uses the type, another type or a message under way, holds on to it.
+    // Types and messages under way that use the type keep it alive.
     guard.types.remove(handle.0);
     datatype.set(MPI_DATATYPE_NULL);
     Ok(())

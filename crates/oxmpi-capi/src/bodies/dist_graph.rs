@@ -1,4 +1,4 @@
-//! Distributed graphs: communicators whose processes each describe a part of who is whose neighbour.
+//! Distributed graphs: communicators whose processes each describe a part of the neighbourhoods.
 
 use super::topology::{attach, positions};
 use crate::args::{Array, Open, OutArray};
@@ -68,7 +68,7 @@ fn described(
             None => bail!(MPI_ERR_ARG, "the degrees up to degrees[{at}] add up to more than an int can hold"),
         };
     }
-    // SAFETY: the degrees of all sources together are the number of destinations, and of weights where there are any.
+    // SAFETY: there are as many destinations (and weights, if any) as the degrees add up to.
     let (destinations, weights) = unsafe {
         let destinations = destinations.of(count.into());
         let destinations = peers(destinations, size, "destinations", "the sum of the degrees")?;
@@ -97,7 +97,7 @@ pub fn dist_graph_create(
     let found = guard.comm(comm_old)?;
     comm::check_intra(found)?;
     let (size, mut given) = (found.size(), Info::new());
-    // What is wrong here the others hear of: they have described edges and wait for ours.
+    // The others are told of wrong arguments here: they have described edges and wait for ours.
     let described = LIBRARY.info(info).and_then(|info| {
         given = info;
         described(size, sources, degrees, destinations, weights)
@@ -109,7 +109,7 @@ pub fn dist_graph_create(
     Ok(handle)
 }
 
-/// The processes have agreed: the communicator, with its topology and its hints.
+/// After the agreement: the communicator with its topology and hints.
 fn add(guard: &mut Guard, parent: Comm, made: distributed::Made, given: &Info) -> Result<Comm> {
     let group = guard.comm(parent)?.group.ordered(made.order.as_deref());
     let handle = comm::add(guard, parent, made.context, group, None)?;
@@ -120,7 +120,7 @@ fn add(guard: &mut Guard, parent: Comm, made: distributed::Made, given: &Info) -
     Ok(handle)
 }
 
-/// One direction of [`dist_graph_create_adjacent`]'s edges, and whether they have weights.
+/// The edges of one direction of [`dist_graph_create_adjacent`], and whether they have weights.
 fn direction(size: c_int, ranks: Array<c_int>, weight_list: Open<c_int>, names: [&str; 3]) -> Result<(Edges, bool)> {
     let degree = ranks.count().max(0);
     let ranks = peers(ranks, size, names[1], names[0])?;
@@ -173,7 +173,7 @@ fn first(edges: &Edges, ranks: OutArray<c_int>, weights: OutArray<c_int>, names:
     let Ok(room) = usize::try_from(room) else { bail!(MPI_ERR_ARG, "{} is {room}, which is negative", names[0]) };
     let count = room.min(edges.peers.len());
     ranks.fill(&edges.peers[..count], names[1])?;
-    // Without weights there is nothing to store, whatever the place for them is.
+    // Without weights nothing is stored.
     if count == 0 || edges.weights.is_empty() || weights.addr() == MPI_UNWEIGHTED {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! What a program asks about where it runs: time, names, versions, the ABI. All may be asked for at any time.
+//! Queries about the environment: time, names, versions, the ABI. All may be called at any time.
 
 use crate::args::null_pointer;
 use crate::call::Call;
@@ -13,8 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 // ---- time ----
 
-/// Seconds since the machine started. The clock is the kernel's, read without a system call, and the same for all
-/// processes of a node.
+/// Seconds since the machine started, without a system call; the same for all processes of a node.
 pub fn wtime() -> f64 {
     let now = clock(libc::clock_gettime);
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
@@ -62,7 +61,7 @@ pub fn get_library_version() -> Result<String> {
 }
 
 pub fn pcontrol(_level: c_int) -> Result<()> {
-    // For a profiling library to define; without one it does nothing.
+    // A profiling library may define it; this one does nothing.
     Ok(())
 }
 
@@ -85,7 +84,7 @@ pub fn abi_get_info() -> Result<InfoHandle> {
     LIBRARY.add_info(facts)
 }
 
-/// What the program, or its Fortran library, told of the Fortran compiler: set once.
+/// What the program, or its Fortran library, said about the Fortran compiler: set once.
 static FORTRAN: Mutex<Fortran> = Mutex::new(Fortran { info: None, booleans: None });
 
 struct Fortran {
@@ -125,8 +124,7 @@ pub fn abi_set_fortran_info(info: InfoHandle) -> Result<()> {
     Ok(())
 }
 
-/// The predefined datatypes have their sizes from the start; a compiler that disagrees cannot be served, and it is
-/// better to say so than to send wrong data.
+/// The predefined datatypes have fixed sizes; a compiler that disagrees gets an error.
 fn check_fortran(info: &Info) -> Result<()> {
     let sizes = [
         ("mpi_logical_size", MPI_LOGICAL),
@@ -165,7 +163,8 @@ pub unsafe fn abi_get_fortran_booleans(
         if known.size != size {
             bail!(MPI_ERR_ARG, "logical_size is {logical_size}, but a LOGICAL of {} bytes was set", known.size);
         }
-        // SAFETY: both places are not null, so each is that of a LOGICAL of `logical_size` bytes, which the arrays have, too.
+        // SAFETY: neither is null, so each is a LOGICAL of `logical_size` bytes; the arrays have
+        // that.
         unsafe {
             logical_true.cast::<u8>().copy_from_nonoverlapping(known.yes.as_ptr(), size);
             logical_false.cast::<u8>().copy_from_nonoverlapping(known.no.as_ptr(), size);

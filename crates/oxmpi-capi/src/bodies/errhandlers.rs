@@ -1,4 +1,4 @@
-//! Error handlers: made, attached to objects, called, freed.
+//! Error handlers: making, attaching to objects, calling, freeing.
 
 use crate::args::null_pointer;
 use crate::call::{Call, On};
@@ -21,7 +21,7 @@ fn create(function: ErrorFunction) -> Result<Errhandler> {
     LIBRARY.errhandlers().create(function)
 }
 
-/// Attaches a handler in the place of another.
+/// Attaches a handler in place of another one.
 fn exchange(place: &mut Errhandler, new: Errhandler, target: Target) -> Result<()> {
     let mut handlers = LIBRARY.errhandlers();
     handlers.attach(new, target)?;
@@ -29,7 +29,7 @@ fn exchange(place: &mut Errhandler, new: Errhandler, target: Target) -> Result<(
     Ok(())
 }
 
-/// Gives the program a handle of the handler that an object has.
+/// Gives the program a handle of an object's handler.
 fn hand_out(handler: Errhandler) -> Errhandler {
     LIBRARY.errhandlers().hand_out(handler);
     handler
@@ -95,7 +95,7 @@ pub fn session_call_errhandler(cx: &Call, session: Session, errorcode: c_int) ->
     Ok(())
 }
 
-// ---- files; `MPI_FILE_NULL` stands for the handler of those that are not open, or not yet ----
+// ---- files; `MPI_FILE_NULL` stands for the handler of files that are not open ----
 
 pub fn file_create_errhandler(cx: &Call, file_errhandler_fn: Callback<FileErrhandlerFn>) -> Result<Errhandler> {
     cx.enter()?;

@@ -26,7 +26,6 @@ pub fn add_error_code(errorclass: c_int) -> Result<c_int> {
 }
 
 pub fn add_error_string(errorcode: c_int, string: &[u8]) -> Result<()> {
-    // SAFETY: null or a string.
     let words = String::from_utf8_lossy(string);
     LIBRARY.errors().add_string(errorcode, &words)
 }

@@ -1,4 +1,4 @@
-//! Files: opened, closed, deleted, asked about, resized; their hints, views and file pointers.
+//! Files: opening, closing, deleting, queries, resizing; hints, views and file pointers.
 
 use crate::args::{Out, OutInt, OutText};
 use crate::call::Call;
@@ -55,7 +55,7 @@ pub fn file_preallocate(cx: &Call, fh: File, size: Offset) -> Result<()> {
     resize(cx, fh, size, oxmpi_io::File::preallocate)
 }
 
-/// The first process does it, once all have come.
+/// The first process resizes the file, once all have arrived.
 fn resize(cx: &Call, fh: File, size: Offset, how: impl FnOnce(&oxmpi_io::File, u64) -> Result<()>) -> Result<()> {
     let mut guard = cx.enter()?;
     let file = guard.file(fh)?;
@@ -77,7 +77,7 @@ pub fn file_get_size(cx: &Call, fh: File) -> Result<Offset> {
     Ok(found as Offset)
 }
 
-// ---- what it was opened with ----
+// ---- arguments of the open call ----
 
 pub fn file_get_group(cx: &Call, fh: File) -> Result<GroupHandle> {
     let mut guard = cx.enter()?;
@@ -119,7 +119,7 @@ pub fn file_set_view(
     let (among, io, shared, before) =
         (Among::File(fh), Arc::clone(&file.io), Arc::clone(&file.shared), Arc::clone(&file.view));
     let sequential = io.mode.is_sequential();
-    // Of a file that is accessed sequentially, the displacement is known when all have come.
+    // For a sequential file, the displacement is known when all have arrived.
     let make = || {
         file.check_idle()?;
         match (disp, sequential) {
@@ -140,7 +140,7 @@ pub fn file_set_view(
         if sequential && !view.is_dense() {
             bail!(MPI_ERR_TYPE, "a file that is opened with MPI_MODE_SEQUENTIAL cannot have a filetype with gaps");
         }
-        // The program's own functions are not asked before there is something to convert.
+        // User functions are not called before there is data to convert.
         let extent = match &view.representation {
             Representation::Users(_) => view.etype.extent(),
             other => other.lay_out(&view.etype)?.extent(),
@@ -153,7 +153,7 @@ pub fn file_set_view(
     let same = [("data representation", name), ("extent of the etype", extent)];
     let (mut view, hints, _) = agree(cx, &mut guard, among, made, same)?;
 
-    // The first process sets the shared pointer back, and nobody goes on before.
+    // The first process resets the shared pointer, and no process continues before.
     let first = guard.file(fh)?.comm.rank == 0;
     let at = if first { shared.get().and_then(|at| shared.set(0).map(|()| at)) } else { Ok(0) };
     let at = tell_pointer(cx, &mut guard, among, at)?;
@@ -244,7 +244,7 @@ pub fn file_get_position_shared(cx: &Call, fh: File) -> Result<Offset> {
     file.shared.get()
 }
 
-/// From where a file pointer is moved.
+/// The origin of a seek.
 #[derive(Clone, Copy)]
 enum Whence {
     Start,

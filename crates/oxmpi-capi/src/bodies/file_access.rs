@@ -1,5 +1,6 @@
-//! Reads and writes of files: at an offset, at the file pointer of the process or at the shared one. The generator tells from
-//! the name of a function which access it makes, and in which form; `file/access.rs` of the crate `oxmpi` makes it.
+//! Reads and writes of files: at an offset, at the individual or the shared file pointer. The
+//! generator derives access and form from the name of a function; `oxmpi::file::access` performs
+//! it.
 
 use crate::args::{Out, OutStatus};
 use crate::call::Call;
@@ -8,9 +9,9 @@ use oxmpi_abi::Result;
 use oxmpi_abi::handle::{File, Request};
 use oxmpi_core::file::SplitAccess;
 
-/// How an access is to be carried out.
+/// The form of an access.
 pub enum FileForm {
-    /// The call returns when it is done.
+    /// The call returns when it is complete.
     Blocking(OutStatus<'static>),
     Nonblocking(Out<'static, Request>),
     /// A second call ends it.
@@ -18,7 +19,7 @@ pub enum FileForm {
 }
 
 pub unsafe fn file_access(cx: &Call, form: FileForm, access: Access) -> Result<()> {
-    // SAFETY: the caller of MPI promises that the buffer is as the access says, for as long as the form needs it.
+    // SAFETY: the program promises that the buffer is as the access says, as long as it is used.
     unsafe {
         match form {
             FileForm::Blocking(status) => status.set(&perform(cx, access)?),
@@ -32,7 +33,7 @@ pub unsafe fn file_access(cx: &Call, form: FileForm, access: Access) -> Result<(
     Ok(())
 }
 
-/// Ends an access that was begun as this one.
+/// Ends a split collective access.
 pub unsafe fn file_access_end(cx: &Call, fh: File, split: SplitAccess, status: OutStatus) -> Result<()> {
     status.set(&cx.enter()?.file_mut(fh)?.end_split(split)?);
     Ok(())

@@ -1,4 +1,4 @@
-//! Representations of data in files that the program defines: its functions, as `oxmpi` calls them.
+//! User-defined data representations: the program's functions, as `oxmpi` calls them.
 
 use crate::args::null_pointer;
 use crate::call::Call;
@@ -43,7 +43,7 @@ impl Functions for Users {
     unsafe fn convert(&self, writes: bool, data: &Conversion) -> Result<(), i32> {
         let Conversion { memory, datatype, entries, file, position } = *data;
         let function = self.conversion(writes);
-        // SAFETY: memory and file are as large as the entries need: this function's own condition.
+        // SAFETY: memory and file are as large as the entries need: this function's condition.
         let code = unsafe { function.call(memory, datatype, entries, file, position as i64, self.extra_state) };
         if code == MPI_SUCCESS { Ok(()) } else { Err(code) }
     }

@@ -1,4 +1,4 @@
-//! Groups: made from others and from process sets, compared, asked, freed.
+//! Groups: making from others and from process sets, comparing, queries, freeing.
 
 use crate::args::{Array, OutArray};
 use crate::call::{Call, Guard, On};
@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// A group argument. An error that follows concerns its session, if it has one.
+/// A group argument. A later error of the call concerns its session, if it has one.
 pub(super) fn get(cx: &Call, guard: &Guard, group: Handle) -> Result<Arc<Group>> {
     let found = Arc::clone(guard.group(group)?);
     if let Some(session) = found.session {
@@ -27,7 +27,7 @@ fn inputs<'m, T: Copy>(array: Array<'m, T>, name: &str) -> Result<&'m [T]> {
     array.elements(name, &format!("n, the length of {name},"), MPI_ERR_ARG)
 }
 
-// ---- asking ----
+// ---- queries ----
 
 pub fn group_size(cx: &Call, group: Handle) -> Result<c_int> {
     let found = get(cx, &cx.enter()?, group)?;
@@ -136,7 +136,7 @@ pub fn group_free(cx: &Call, group: &Cell<Handle>) -> Result<()> {
     let mut guard = cx.enter()?;
     let handle = group.get();
     get(cx, &guard, handle)?;
-    // There is one empty group, which whoever got it may give back.
+    // There is one empty group; every program that got it may free it.
     guard.groups.remove(handle.0);
     group.set(MPI_GROUP_NULL);
     Ok(())

@@ -1,8 +1,8 @@
-//! Handles and statuses as integers, for Fortran and for whoever has no room for a pointer.
+//! Handles and statuses as integers, for Fortran and for languages without room for a pointer.
 //!
-//! An integer is the low word of its handle, so predefined handles keep their values. The way back needs the table: the
-//! word says which slot, the table which generation lives there now. An integer that stands for nothing becomes a handle
-//! that no call accepts.
+//! An integer is the low word of its handle, so predefined handles keep their values. The inverse
+//! needs the table: the word names the slot, the table its current generation. An invalid integer
+//! becomes a handle that no call accepts.
 
 use crate::args::null_pointer;
 use crate::generated::variables::*;
@@ -24,11 +24,11 @@ fn to_int(handle: impl Handle) -> c_int {
 
 fn from_int<H: Handle>(int: c_int, find: impl FnOnce(c_int) -> Option<usize>) -> H {
     let found = if (0..FIRST_DYNAMIC).contains(&int) { None } else { find(int) };
-    // The word alone has no generation, so it is nobody's handle.
+    // The word alone has no generation, so it is no valid handle.
     H::from_raw(found.unwrap_or(int as u32 as usize))
 }
 
-/// Looks in a table of the process's, if there is one.
+/// Searches a table of the process, if it exists.
 fn in_process(find: impl FnOnce(&Process) -> Option<usize>) -> Option<usize> {
     find(&*library::enter()?)
 }
@@ -121,11 +121,11 @@ pub fn win_fromint(win: c_int) -> Win {
     from_int(win, |int| in_process(|process| process.windows.from_low_word(int)))
 }
 
-// ---- statuses: the three forms have one layout, as long as a Fortran INTEGER is an int ----
+// ---- statuses: the three forms have one layout, if a Fortran INTEGER is an int ----
 
 const _: () = assert!(size_of::<Status>() == size_of::<[Fint; 8]>() && align_of::<Status>() == align_of::<Fint>());
 
-/// Copies a status from one form to another, having looked for what stands for "no status".
+/// Copies a status from one form to another, after a check for the constants for "no status".
 ///
 /// # Safety
 /// Each pointer is null, one of the constants that stand for no status, or points to a status.
@@ -142,7 +142,7 @@ unsafe fn convert<A, B>(from: *const A, to: *mut B, none: [&AtomicPtr<A>; 2], na
     Ok(())
 }
 
-/// In C, what stands for no status is a null pointer.
+/// In C, a null pointer stands for no status.
 static NEVER: AtomicPtr<Status> = AtomicPtr::new(std::ptr::null_mut());
 const IN_C: [&AtomicPtr<Status>; 2] = [&NEVER, &NEVER];
 const IN_FORTRAN: [&AtomicPtr<Fint>; 2] = [&MPI_F_STATUS_IGNORE, &MPI_F_STATUSES_IGNORE];

@@ -1,4 +1,4 @@
-//! What the machine is made of, and communicators that follow it.
+//! The hardware of the machine, and communicators that follow it.
 
 use crate::call::{Call, Guard};
 use crate::library::LIBRARY;
@@ -49,7 +49,8 @@ pub fn comm_split_type(cx: &Call, comm: Comm, split_type: c_int, key: c_int, inf
              MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_RESOURCE_GUIDED or MPI_UNDEFINED"
         ),
     };
-    // Who says MPI_UNDEFINED does not know what the others want, so all hear where everybody is.
+    // A process that passes MPI_UNDEFINED does not know the others' wish, so all exchange
+    // positions.
     let found = by_what_divides(cx, &mut guard, comm)?;
     let (color, found) = match (resource, found) {
         (Some(()), Some((color, name))) => (Some(color), Some(name)),
@@ -81,8 +82,8 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
     }
     let own = comm::own_peer(guard);
     let members = guard.process_set(name.as_bytes()).ok().filter(|members| members.position(own).is_some());
-    // Sets with the same name that are others on each process, as mpi://SELF, differ in their first member, and so do those of
-    // different jobs.
+    // Sets with the same name but different members, such as mpi://SELF or those of different jobs,
+    // differ in their first member.
     let spans_jobs = guard.knows_foreign(&guard.comm(comm)?.everybody());
     let color = |first: Peer| match guard.engine.node().nodes().rank_of(first) {
         Some(rank) if !spans_jobs => rank.index() as u32,
@@ -91,8 +92,8 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
     Ok(members.map(|members| color(members.peer(Rank::new(0)))))
 }
 
-/// The largest kind of resource that this process is confined to and that not all the others share with it, and which instance:
-/// as a color, and by name.
+/// The largest kind of resource that this process is confined to and that not all others share with
+/// it: its instance as a color, and its name.
 fn by_what_divides(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Option<(u32, &'static str)>> {
     const NOWHERE: u64 = u64::MAX;
     let cpus = own_cpus();

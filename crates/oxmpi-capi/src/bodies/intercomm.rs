@@ -1,4 +1,4 @@
-//! Communicators that two groups make together, and those that are made from groups without a parent.
+//! Communicators between two groups, and communicators from groups without a parent.
 
 use super::communicators::inter;
 use crate::args::{Out, null_pointer};
@@ -16,7 +16,7 @@ use oxmpi_core::errhandler::Target;
 use oxmpi_core::info::Info;
 use std::ffi::c_int;
 
-/// The messages between two leaders go where the program's go, with tags that are not the program's.
+/// The messages between two leaders use the program's context, with tags of the library.
 const BRIDGE_TAGS: i32 = (1 << 30) - 1;
 
 pub fn intercomm_create(
@@ -51,7 +51,7 @@ fn rank_in(group: &Ranks, rank: c_int, name: &str) -> Result<usize> {
     }
 }
 
-/// The way from a leader to the other one.
+/// The connection from a leader to the other one.
 fn bridge(
     cx: &Call,
     guard: &Guard,
@@ -80,7 +80,7 @@ pub fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int) -> Result<Comm> 
     let (context, said) =
         comm::run_agreement(cx, &mut guard, |io| contexts::agree_and_hear(io, participants, u64::from(high != 0)))?;
     let (first, second) = if first_is_near { (near, far) } else { (far, near) };
-    // The order of the two that everybody knows, unless the first wants to be high and the second does not.
+    // In the order that all know, unless the first group wants to be high and the second does not.
     let group = match (said[0] != 0, said[first.len()] != 0) {
         (true, false) => Ranks::from_list(second.iter().chain(first.iter()).collect()),
         _ => all,
@@ -91,14 +91,14 @@ pub fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int) -> Result<Comm> 
 
 // ---- without a parent ----
 
-/// What is common to communicators that come from groups: the handler is told of errors, and becomes the communicator's.
+/// For communicators from groups: the handler gets errors, and becomes the communicator's.
 struct Start {
     errhandler: Errhandler,
     given: Info,
 }
 
 impl Start {
-    /// A handler that is attached is let go when the communicator does not come to be.
+    /// An attached handler is detached when the communicator cannot be made.
     fn begin(cx: &Call, info: InfoHandle, errhandler: Errhandler) -> Result<Start> {
         LIBRARY.errhandlers().attach(errhandler, Target::Comm)?;
         cx.raise_on(On::Handler(errhandler, MPI_COMM_NULL.0));
@@ -117,7 +117,7 @@ impl Start {
         local: Option<Ranks>,
     ) -> Result<Comm> {
         let mut hints = Info::new();
-        // Taken out, because what is forgotten below is never freed.
+        // Taken out, because the value forgotten below is never freed.
         hints::update(guard.library(), &mut hints, &std::mem::take(&mut self.given), session)?;
         let made = Made::new(context, rank as i32, group, local, self.errhandler);
         let handle = guard.add_comm(Made { session, from_group: true, hints, ..made })?;
@@ -132,7 +132,7 @@ impl Drop for Start {
     }
 }
 
-/// The string that tells one creation from others, as a tag and as part of a key.
+/// The string that distinguishes concurrent creations, as a tag and as part of a key.
 fn string_tag(words: &[u8]) -> Result<i32> {
     if words.len() >= MPI_MAX_STRINGTAG_LEN as usize {
         bail!(

@@ -1,4 +1,4 @@
-//! Memory that the library gives to the program.
+//! Memory that the library allocates for the program.
 
 use crate::call::Call;
 use crate::library::LIBRARY;
@@ -25,6 +25,6 @@ pub unsafe fn free_mem(cx: &Call, base: *mut c_void) -> Result<()> {
     if base.is_null() {
         return Ok(());
     }
-    // SAFETY: nobody uses the memory any more: this function's own condition.
+    // SAFETY: nobody uses the memory any more: this function's condition.
     unsafe { memory::free(&mut guard, base.addr()) }
 }

@@ -1,5 +1,5 @@
-//! The bodies of the C functions, by subject. `cargo xtask codegen` finds a body by its name (`MPI_Send` -> `send`), so a
-//! function is built as soon as its body stands here.
+//! The bodies of the C functions, by subject. `cargo xtask codegen` finds a body by its name
+//! (`MPI_Send` -> `send`), so adding a body here implements the function.
 #![allow(clippy::missing_safety_doc, reason = "a body's contract is the standard's text on its function")]
 #![allow(clippy::too_many_arguments, reason = "MPI's functions have many")]
 

@@ -8,7 +8,6 @@ use oxmpi_abi::handle::{Comm, Win};
 pub fn comm_set_name(cx: &Call, comm: Comm, comm_name: &[u8]) -> Result<()> {
     let mut guard = cx.enter()?;
     let found = guard.comm_mut(comm)?;
-    // SAFETY: null or a string.
     found.name = comm_name[..comm_name.len().min(MPI_MAX_OBJECT_NAME as usize - 1)].to_vec();
     Ok(())
 }
@@ -21,7 +20,6 @@ pub fn comm_get_name(cx: &Call, comm: Comm) -> Result<Vec<u8>> {
 pub fn win_set_name(cx: &Call, win: Win, win_name: &[u8]) -> Result<()> {
     let mut guard = cx.enter()?;
     let found = guard.win_mut(win)?;
-    // SAFETY: null or a string.
     found.name = win_name[..win_name.len().min(MPI_MAX_OBJECT_NAME as usize - 1)].to_vec();
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Reduction operations: made, asked, freed, and applied to two vectors of this process.
+//! Reduction operations: making, queries, freeing, and applying to two vectors of this process.
 
 use crate::args::{SourceArg, TargetArg, null_pointer};
 use crate::call::Call;
@@ -37,7 +37,7 @@ pub fn op_free(cx: &Call, op: &Cell<Op>) -> Result<()> {
     if let Operation::Predefined(predefined) = guard.operation(handle)? {
         bail!(MPI_ERR_OP, "{} is predefined; it cannot be freed", predefined.name());
     }
-    // A reduction that still uses the operation holds on to it.
+    // A reduction that still uses the operation keeps it alive.
     guard.operations.remove(handle.0);
     op.set(MPI_OP_NULL);
     Ok(())
@@ -56,7 +56,7 @@ pub fn reduce_local(cx: &Call, inbuf: SourceArg, inoutbuf: TargetArg, op: Op) ->
     if inbuf.address() == inoutbuf.address().cast_const() && !data.is_empty() {
         bail!(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same memory");
     }
-    // Others may use the library meanwhile.
+    // Others may use the library in the meantime.
     drop(guard);
     // SAFETY: a source and a target hold `count` elements of the type each, and they are not the same memory.
     if let Some(call) = unsafe { reducer.apply(inbuf.address(), inoutbuf.address(), inbuf.count as u64) } {
@@ -66,7 +66,7 @@ pub fn reduce_local(cx: &Call, inbuf: SourceArg, inoutbuf: TargetArg, op: Op) ->
     Ok(())
 }
 
-/// A reduction function of the program's.
+/// A user's reduction function.
 #[derive(Clone, Copy)]
 enum Function {
     Int(UserFn),
@@ -81,8 +81,8 @@ impl Reduce for Function {
             Function::Count(function) => {
                 let mut len = operands.count as i64;
                 if let Some(function) = function {
-                    // SAFETY: the program gave it as a function of this type, which keeps the standard's contract; the caller
-                    // vouches for the operands.
+                    // SAFETY: the program passed it as a function of this type, and the operands
+                    // are valid: this function's condition.
                     unsafe { function(left.cast(), inout.cast(), &mut len, &mut handle) };
                 }
             }
@@ -94,8 +94,8 @@ impl Reduce for Function {
                     done += len as u64;
                     let (left, inout) = (left.wrapping_offset(shift), inout.wrapping_offset(shift));
                     if let Some(function) = function {
-                        // SAFETY: the program gave it as a function of this type, which keeps the standard's contract; the
-                        // caller vouches for the operands, of which these are a part.
+                        // SAFETY: the program passed it as a function of this type, and these are
+                        // part of the valid operands.
                         unsafe { function(left.cast(), inout.cast(), &mut len, &mut handle) };
                     }
                 }

@@ -1,4 +1,4 @@
-//! Packing into and out of the user's own buffers, as they are in memory or in `external32`.
+//! Packing into and out of the user's buffers, in native format or `external32`.
 
 use crate::args::{OutInt, PackedSource, PackedTarget, SourceArg, TargetArg};
 use crate::call::Call;
@@ -8,7 +8,7 @@ use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::{pack_external as encode, unpack_external as decode};
 use oxmpi_transport::local::copy;
 
-/// The place in a packed buffer where a call begins, and how much of the buffer is left there.
+/// The offset in a packed buffer where a call begins, and the bytes left there.
 fn place(position: OutInt, size: i64, size_name: &str) -> Result<(usize, usize)> {
     position.check("position")?;
     if size < 0 {
@@ -21,9 +21,9 @@ fn place(position: OutInt, size: i64, size_name: &str) -> Result<(usize, usize)>
     Ok((at as usize, (size - at) as usize))
 }
 
-/// Moves the position behind the bytes that were packed or unpacked.
+/// Advances the position behind the bytes that were packed or unpacked.
 fn advance(position: OutInt, to: usize) -> Result<()> {
-    // It fits, because the size of the buffer came in the same type.
+    // It fits, because the size of the buffer has the same type.
     position.set(to as i64, "position").map(drop)
 }
 
@@ -72,7 +72,7 @@ pub fn pack_external(
 ) -> Result<()> {
     let guard = cx.enter()?;
     check_datarep(datarep)?;
-    // Count, type and address as for a send.
+    // Count, type and address are checked as for a send.
     guard.source_of(inbuf)?;
     let found = guard.datatype(inbuf.datatype)?.clone();
     let (at, _) = place(position, outbuf.size, "outsize")?;
@@ -93,7 +93,7 @@ pub fn unpack_external(
 ) -> Result<()> {
     let guard = cx.enter()?;
     check_datarep(datarep)?;
-    // Count, type and address as for a receive.
+    // Count, type and address are checked as for a receive.
     guard.target_of(outbuf)?;
     let found = guard.datatype(outbuf.datatype)?.clone();
     let (at, _) = place(position, inbuf.size, "insize")?;

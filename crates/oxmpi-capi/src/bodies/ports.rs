@@ -15,7 +15,7 @@ use std::time::Duration;
 
 pub fn open_port(cx: &Call, info: Info) -> Result<String> {
     let mut guard = cx.enter()?;
-    // No key means anything here: all ports are of this node.
+    // No key has an effect here: all ports are on this node.
     LIBRARY.info(info)?;
     ports::open_port(&mut guard)
 }
@@ -52,14 +52,14 @@ pub fn comm_join(cx: &Call, fd: c_int) -> Result<Comm> {
     ports::join(cx, &mut guard, &socket)
 }
 
-/// What counts at the root only; empty elsewhere.
+/// What is significant only at the root; empty elsewhere.
 #[derive(Default)]
 struct AtRoot {
     name: String,
     patience: Option<Duration>,
 }
 
-/// The key of an info that says how many seconds a connection is waited for, and how long that is without it.
+/// The info key for the seconds to wait for a connection, and the default.
 const TIMEOUT: &str = "timeout";
 const PATIENCE: Duration = Duration::from_secs(120);
 

@@ -1,5 +1,5 @@
-//! Sessions: opened and closed at any time and from any thread, beside the world, before it and after it; and what they
-//! tell of the job.
+//! Sessions: they are opened and closed at any time and from any thread, beside the world, before
+//! it and after it; queries about the job.
 
 use super::world::flush_and_leave;
 use crate::args::{Out, OutText};
@@ -52,8 +52,8 @@ fn open(info: InfoHandle, errhandler: Errhandler) -> Result<Session> {
     }
 }
 
-/// The thread level of a session. One that asks for none gets all there is, unless the world says that there are no
-/// threads to be ready for.
+/// The thread level of a session. Without a request it gets the highest, unless the world promised
+/// that there are no threads.
 fn thread_level(asked: Option<&str>) -> Result<(&'static str, c_int)> {
     let found = match asked {
         Some(asked) => LEVELS.iter().find(|(name, _)| *name == asked),
@@ -137,7 +137,6 @@ pub fn session_get_nth_pset(
 
 pub fn session_get_pset_info(cx: &Call, session: Session, pset_name: &[u8]) -> Result<InfoHandle> {
     LIBRARY.session(session, |_| ())?;
-    // SAFETY: null or a string.
     let size = cx.enter()?.process_set(pset_name)?.len();
     let mut facts = Info::new();
     facts.set(b"mpi_size", size.to_string().as_bytes())?;

@@ -1,4 +1,4 @@
-//! Starting processes, and who started this one. What the root alone has to say is looked at there alone.
+//! Starting processes, and the parents of this one. Only the root reads arguments for the root.
 
 use crate::args::{Array, Strings, null_pointer, text};
 use crate::call::Call;
@@ -53,7 +53,7 @@ pub unsafe fn comm_spawn_multiple(
             )
         };
         let infos = infos.elements("array_of_info", "count", MPI_ERR_COUNT)?;
-        // Handles first, as everywhere.
+        // Handles are checked first, as everywhere.
         infos.iter().try_for_each(|&info| LIBRARY.info(info).map(drop))?;
         let commands = commands.elements("array_of_commands", "count", MPI_ERR_COUNT)?;
         let most = most.elements("array_of_maxprocs", "count", MPI_ERR_COUNT)?;
@@ -129,7 +129,7 @@ unsafe fn store_codes(to: *mut c_int, codes: impl Iterator<Item = c_int>) {
     }
 }
 
-/// The intercommunicator with the processes that spawned this one, as long as it exists.
+/// The intercommunicator with the parents, as long as it exists.
 pub fn comm_get_parent(cx: &Call) -> Result<Comm> {
     let guard = cx.enter()?;
     let known = Some(guard.parent).filter(|parent| guard.comm(*parent).is_ok());

@@ -1,4 +1,4 @@
-//! What a status says: its fields, how much arrived, whether the operation was cancelled.
+//! Statuses: their fields, the amount of data, whether the operation was cancelled.
 
 use crate::args::OutInt;
 use crate::call::Call;

@@ -1,5 +1,5 @@
-//! The tool information interface: its beginning and end, enumerations, categories, event sources. `tool/` of the crate
-//! `oxmpi` has what stands behind it.
+//! The tool information interface: initialisation, enumerations, categories, event sources. `tool/`
+//! of the crate `oxmpi` implements it.
 
 use super::tool_event::put_no_hints;
 use crate::tool::{
@@ -15,7 +15,7 @@ use std::ffi::{c_char, c_int};
 pub unsafe fn t_init_thread(required: c_int, provided: *mut c_int) -> Answer {
     place(provided)?;
     TOOL.initialize(required)?;
-    // SAFETY: checked not to be null.
+    // SAFETY: the check above: not null.
     unsafe { store(provided, required) }
 }
 
@@ -28,7 +28,7 @@ pub unsafe fn t_finalize() -> Answer {
 pub unsafe fn t_enum_get_info(enumtype: TEnum, num: *mut c_int, name: *mut c_char, name_len: *mut c_int) -> Answer {
     check_initialized()?;
     let names = Enumeration::from_handle(enumtype)?;
-    // SAFETY: as the standard says.
+    // SAFETY: each output is null or can be written; strings have the room that their length says.
     unsafe {
         put_text(name, name_len, names.name())?;
         put(num, names.items() as c_int);
@@ -46,7 +46,7 @@ pub unsafe fn t_enum_get_item(
     check_initialized()?;
     let names = Enumeration::from_handle(enumtype)?;
     let item = usize::try_from(indx).ok().and_then(|index| names.item(index)).ok_or(INVALID_INDEX)?;
-    // SAFETY: as the standard says.
+    // SAFETY: each output is null or can be written; strings have the room that their length says.
     unsafe {
         put_text(name, name_len, item.1)?;
         put(value, item.0);
@@ -90,7 +90,7 @@ pub unsafe fn t_category_get_info(
     num_categories: *mut c_int,
 ) -> Answer {
     let category = category(cat_index)?;
-    // SAFETY: as the standard says.
+    // SAFETY: each output is null or can be written; strings have the room that their length says.
     unsafe {
         put_text(name, name_len, category.name())?;
         put_text(desc, desc_len, category.description())?;
@@ -109,25 +109,25 @@ pub unsafe fn t_category_get_num_events(cat_index: c_int, num_events: *mut c_int
 
 pub unsafe fn t_category_get_cvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> Answer {
     let category = category(cat_index)?;
-    // SAFETY: room for so many.
+    // SAFETY: `indices` has room for `len` of them.
     unsafe { put_indices(indices, len, category.cvars()) }
 }
 
 pub unsafe fn t_category_get_pvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> Answer {
     let category = category(cat_index)?;
-    // SAFETY: room for so many.
+    // SAFETY: `indices` has room for `len` of them.
     unsafe { put_indices(indices, len, category.pvars()) }
 }
 
 pub unsafe fn t_category_get_events(cat_index: c_int, len: c_int, indices: *mut c_int) -> Answer {
     let category = category(cat_index)?;
-    // SAFETY: room for so many.
+    // SAFETY: `indices` has room for `len` of them.
     unsafe { put_indices(indices, len, category.events()) }
 }
 
 pub unsafe fn t_category_get_categories(cat_index: c_int, len: c_int, indices: *mut c_int) -> Answer {
     let category = category(cat_index)?;
-    // SAFETY: room for so many.
+    // SAFETY: `indices` has room for `len` of them.
     unsafe { put_indices(indices, len, category.categories()) }
 }
 
@@ -152,7 +152,7 @@ pub unsafe fn t_source_get_info(
 ) -> Answer {
     check_initialized()?;
     let source = at(&SOURCES, source_index)?;
-    // SAFETY: as the standard says.
+    // SAFETY: each output is null or can be written; strings have the room that their length says.
     unsafe {
         put_text(name, name_len, source.name)?;
         put_text(desc, desc_len, source.description)?;

@@ -26,7 +26,7 @@ pub unsafe fn t_cvar_get_info(
 ) -> Answer {
     check_initialized()?;
     let cvar = at(&CVARS, cvar_index)?;
-    // SAFETY: as the standard says.
+    // SAFETY: each output is null or can be written; strings have the room that their length says.
     unsafe {
         put_text(name, name_len, cvar.name)?;
         put_text(desc, desc_len, cvar.description)?;
@@ -54,7 +54,7 @@ pub unsafe fn t_cvar_handle_alloc(
     let mut state = enter()?;
     let cvar = at(&CVARS, cvar_index)?;
     place(handle)?;
-    // SAFETY: null or may be written; checked.
+    // SAFETY: `count` is null or can be written; the handle is not null, by the check above.
     unsafe {
         store(count, cvar.count())?;
         store(handle, state.add_cvar(cvar)?)
@@ -64,7 +64,7 @@ pub unsafe fn t_cvar_handle_alloc(
 pub unsafe fn t_cvar_handle_free(handle: *mut TCvarHandle) -> Answer {
     let mut state = enter()?;
     place(handle)?;
-    // SAFETY: checked.
+    // SAFETY: not null, by the check above.
     unsafe {
         state.free_cvar(handle.read())?;
         store(handle, MPI_T_CVAR_HANDLE_NULL)
@@ -73,13 +73,13 @@ pub unsafe fn t_cvar_handle_free(handle: *mut TCvarHandle) -> Answer {
 
 pub unsafe fn t_cvar_read(handle: TCvarHandle, buf: *mut c_void) -> Answer {
     let value = enter()?.cvar(handle)?.read(&TOOL.subject);
-    // SAFETY: the caller of MPI promises room for a value, or null.
+    // SAFETY: the tool promises room for a value, or null.
     unsafe { put_value(buf, value) }
 }
 
 pub unsafe fn t_cvar_write(handle: TCvarHandle, buf: *const c_void) -> Answer {
     let cvar = enter()?.cvar(handle)?;
     place(buf)?;
-    // SAFETY: the caller of MPI promises a value; a variable that can be set is an int.
+    // SAFETY: the tool promises a value; a variable that can be set is an int.
     cvar.write(&TOOL.subject, || Ok(unsafe { buf.cast::<c_int>().read() }))
 }

@@ -1,4 +1,4 @@
-//! Events of the tool information interface. There are no hints: those that a tool gives are ignored.
+//! Events of the tool information interface. There are no hints; those of a tool are ignored.
 
 use crate::library::LIBRARY;
 use crate::tool::{Answer, Code, INVALID, TOOL, at, check_initialized, enter, index_of, place, put, put_text, store};
@@ -33,7 +33,7 @@ pub unsafe fn t_event_get_info(
 ) -> Answer {
     check_initialized()?;
     let event = at(&EVENTS, event_index)?;
-    // SAFETY: as the standard says; the arrays have as many elements as the number says, or are null.
+    // SAFETY: outputs are null or can be written; arrays are null or as long as the number says.
     unsafe {
         put_text(name, name_len, event.name)?;
         put_text(desc, desc_len, event.description)?;
@@ -52,19 +52,19 @@ pub unsafe fn t_event_get_info(
     }
 }
 
-/// The place of an element, null in an array that is null.
+/// The address of an element; null if the array is null.
 ///
 /// # Safety
 /// The array is null or has the element.
 unsafe fn offset<T>(array: *mut T, i: usize) -> *mut T {
-    // SAFETY: as the caller says.
+    // SAFETY: not null, so it has the element: this function's condition.
     if array.is_null() { array } else { unsafe { array.add(i) } }
 }
 
-/// A new info object with no hints, if one is wanted.
+/// A new info object without hints, if it is wanted.
 ///
 /// # Safety
-/// The place is null or may be written.
+/// The address is null or can be written.
 pub(super) unsafe fn put_no_hints(info: *mut Info) -> Answer {
     if info.is_null() {
         return Ok(());
@@ -74,14 +74,14 @@ pub(super) unsafe fn put_no_hints(info: *mut Info) -> Answer {
 }
 
 /// # Safety
-/// The place is null or may be written.
+/// The address is null or can be written.
 unsafe fn store_no_hints(info: *mut Info) -> Answer {
     place(info)?;
     let made = LIBRARY
         .info(MPI_INFO_NULL)
         .and_then(|info| LIBRARY.add_info(info))
         .map_err(|_| Code(MPI_T_ERR_OUT_OF_HANDLES))?;
-    // SAFETY: checked.
+    // SAFETY: not null, by the check above.
     unsafe { store(info, made) }
 }
 
@@ -105,7 +105,7 @@ pub unsafe fn t_event_handle_alloc(
     at(&EVENTS, event_index)?;
     check_info(info)?;
     place(event_registration)?;
-    // SAFETY: checked.
+    // SAFETY: not null, by the check above.
     unsafe { store(event_registration, state.add_registration(&TOOL.subject, event_index)?) }
 }
 
@@ -131,7 +131,7 @@ pub unsafe fn t_event_register_callback(
     state.check_registration(event_registration)?;
     check_info(info)?;
     let function = event_cb_function.map(|function| {
-        // SAFETY: the tool's function for this, with the data that it gave.
+        // SAFETY: the tool's function for this purpose, with its own data.
         let call =
             move |event, registration, safety, data| unsafe { function(event, registration, safety, pointer(data)) };
         Arc::new(call) as EventFn
@@ -164,14 +164,14 @@ pub unsafe fn t_event_handle_free(
     free_cb_function: TEventFreeCbFn,
 ) -> Answer {
     let function = free_cb_function.map(|function| {
-        // SAFETY: the tool's function for this, with the data that it gave.
+        // SAFETY: the tool's function for this purpose, with its own data.
         let call = move |registration, safety, data| unsafe { function(registration, safety, pointer(data)) };
         Arc::new(call) as FreedFn
     });
     let data = user_data.expose_provenance();
     let idle = enter()?.free_registration(&TOOL.subject, event_registration, function, data)?;
     if let Some(function) = free_cb_function.filter(|_| idle) {
-        // SAFETY: the tool's function for this; nothing is held, and the tool itself is calling.
+        // SAFETY: the tool's function for this purpose; no lock is held.
         unsafe { function(event_registration, MPI_T_CB_REQUIRE_NONE, user_data) };
     }
     Ok(())
@@ -182,7 +182,7 @@ pub unsafe fn t_event_set_dropped_handler(
     dropped_cb_function: TEventDroppedCbFn,
 ) -> Answer {
     let function = dropped_cb_function.map(|function| {
-        // SAFETY: the tool's function for this, with the data that it gave.
+        // SAFETY: the tool's function for this purpose, with its own data.
         let call = move |count, registration, source, safety, data| unsafe {
             function(count, registration, source, safety, pointer(data))
         };
@@ -207,7 +207,7 @@ pub unsafe fn t_event_copy(event_instance: TEventInstance, buffer: *mut c_void) 
 /// `to` is null or has room for the bytes.
 unsafe fn copy(bytes: &[u8], to: *mut c_void) -> Answer {
     place(to)?;
-    // SAFETY: as the caller says.
+    // SAFETY: not null, so it has room for the bytes: this function's condition.
     unsafe { to.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     Ok(())
 }

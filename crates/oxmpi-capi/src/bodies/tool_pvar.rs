@@ -31,7 +31,7 @@ pub unsafe fn t_pvar_get_info(
 ) -> Answer {
     check_initialized()?;
     let pvar = at(&PVARS, pvar_index)?;
-    // SAFETY: as the standard says.
+    // SAFETY: each output is null or can be written; strings have the room that their length says.
     unsafe {
         put_text(name, name_len, pvar.name)?;
         put_text(desc, desc_len, pvar.description)?;
@@ -59,14 +59,14 @@ pub unsafe fn t_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index
 pub unsafe fn t_pvar_session_create(session: *mut TPvarSession) -> Answer {
     let mut state = enter()?;
     place(session)?;
-    // SAFETY: checked.
+    // SAFETY: not null, by the check above.
     unsafe { store(session, state.add_session()?) }
 }
 
 pub unsafe fn t_pvar_session_free(session: *mut TPvarSession) -> Answer {
     let mut state = enter()?;
     place(session)?;
-    // SAFETY: checked.
+    // SAFETY: not null, by the check above.
     unsafe {
         state.free_session(session.read())?;
         store(session, MPI_T_PVAR_SESSION_NULL)
@@ -85,10 +85,10 @@ pub unsafe fn t_pvar_handle_alloc(
     let pvar = at(&PVARS, pvar_index)?;
     place(handle)?;
     place(count)?;
-    // SAFETY: not null where it is read, and then the place of a communicator's handle.
+    // SAFETY: not null if it is read, and then the address of a communicator's handle.
     let comm = || if obj_handle.is_null() { Err(INVALID) } else { Ok(unsafe { obj_handle.cast::<Comm>().read() }) };
     let (made, elements) = state.add_pvar(&TOOL.subject, session, pvar, comm)?;
-    // SAFETY: checked.
+    // SAFETY: not null, by the check above.
     unsafe {
         store(count, elements)?;
         store(handle, made)
@@ -99,7 +99,7 @@ pub unsafe fn t_pvar_handle_free(session: TPvarSession, handle: *mut TPvarHandle
     let mut state = enter()?;
     state.session(session)?;
     place(handle)?;
-    // SAFETY: checked.
+    // SAFETY: not null, by the check above.
     unsafe {
         state.free_pvar(session, handle.read())?;
         store(handle, MPI_T_PVAR_HANDLE_NULL)
@@ -116,14 +116,14 @@ pub unsafe fn t_pvar_stop(session: TPvarSession, handle: TPvarHandle) -> Answer 
 
 pub unsafe fn t_pvar_read(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> Answer {
     let value = enter()?.read_pvar(&TOOL.subject, session, handle)?;
-    // SAFETY: the caller of MPI promises room for a value, or null.
+    // SAFETY: the tool promises room for a value, or null.
     unsafe { put_value(buf, value) }
 }
 
 pub unsafe fn t_pvar_write(session: TPvarSession, handle: TPvarHandle, buf: *const c_void) -> Answer {
     enter()?.write_pvar(&TOOL.subject, session, handle, |datatype| {
         place(buf)?;
-        // SAFETY: not null, so a value of the variable's type, as the caller of MPI promises.
+        // SAFETY: not null, so a value of the variable's type, as the tool promises.
         unsafe {
             Ok(match datatype {
                 MPI_DOUBLE => Value::Seconds(buf.cast::<f64>().read()),
@@ -139,6 +139,6 @@ pub unsafe fn t_pvar_reset(session: TPvarSession, handle: TPvarHandle) -> Answer
 
 pub unsafe fn t_pvar_readreset(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> Answer {
     let value = enter()?.readreset_pvar(&TOOL.subject, session, handle, || place(buf))?;
-    // SAFETY: the caller of MPI promises room for a value, or null.
+    // SAFETY: the tool promises room for a value, or null.
     unsafe { put_value(buf, value) }
 }

@@ -1,4 +1,4 @@
-//! Virtual topologies: communicators that know who is whose neighbour. What goes along the edges is elsewhere.
+//! Virtual topologies: communicators with neighbourhoods.
 //!
 //! Where ranks may be reordered, and `mpirun` has bound them to CPUs, neighbours come to share caches and memory as far as
 //! possible; where that gains nothing, the order stays. Every process computes the order by itself, so `MPI_Cart_map` and
@@ -30,15 +30,15 @@ pub fn topo_test(cx: &Call, comm: Comm) -> Result<c_int> {
     Ok(kind)
 }
 
-// ---- what is common ----
+// ---- common parts ----
 
-/// Where the processes of a communicator run; nothing when the order is to be kept, or when not all are bound.
+/// Where the processes of a communicator run; empty to keep the order, or if not all are bound.
 pub(super) fn positions(guard: &Guard, comm: Comm, reorder: c_int) -> Result<Vec<Position>> {
     let found = guard.comm(comm)?;
     Ok(if reorder == 0 { Vec::new() } else { hardware::positions(guard.engine.node(), &found.group) })
 }
 
-/// Makes a communicator of the first processes of another, in an order or in their own. The rest get `MPI_COMM_NULL`.
+/// Makes a communicator of the first processes of another. The rest get `MPI_COMM_NULL`.
 fn create_first(
     cx: &Call,
     guard: &mut Guard,
@@ -75,7 +75,7 @@ pub fn dims_create(cx: &Call, nnodes: c_int, dims: OutArray<c_int>) -> Result<()
     dims.change("dims", |dims| dims::fill(nnodes, dims))
 }
 
-/// A grid as the arguments describe it, for a communicator that may get it.
+/// The grid of the arguments, for a communicator.
 fn cart_for(comm: &Made, dims: Array<c_int>, periods: Array<c_int>) -> Result<Cart> {
     comm::check_intra(comm)?;
     let dims = dims.elements("dims", "ndims", MPI_ERR_DIMS)?;
@@ -166,7 +166,7 @@ pub fn cart_shift(cx: &Call, comm: Comm, direction: c_int, disp: c_int) -> Resul
 
 // ---- graphs ----
 
-/// A graph as the arguments describe it, for a communicator that may get it.
+/// The graph of the arguments, for a communicator.
 fn graph_for(comm: &Made, indx: Array<c_int>, edges: Open<c_int>) -> Result<Graph> {
     comm::check_intra(comm)?;
     let nnodes = indx.count();

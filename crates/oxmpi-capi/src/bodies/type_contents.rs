@@ -1,4 +1,4 @@
-//! Which constructor made a type and with which arguments; names and attributes of types.
+//! The constructor of a type and its arguments; names and attributes of types.
 
 use crate::args::OutArray;
 use crate::call::Call;
@@ -18,7 +18,7 @@ use std::ffi::c_int;
 pub fn type_get_envelope(cx: &Call, datatype: Datatype) -> Result<(c_int, c_int, c_int, c_int)> {
     let envelope = types::asked(&cx.enter()?, datatype)?.envelope();
     check_small(&envelope, "MPI_Type_get_envelope_c")?;
-    // A type of small counts has no more arguments than an int can count: they came in two arrays of at most 2^31.
+    // The arguments of a type of small counts fit into an int: they came in two arrays up to 2^31.
     let narrow = |n: usize| c_int::try_from(n).unwrap_or(MPI_UNDEFINED);
     Ok((narrow(envelope.integers), narrow(envelope.addresses), narrow(envelope.datatypes), envelope.combiner as c_int))
 }
@@ -85,7 +85,7 @@ fn fill<T: Copy>(array: OutArray<T>, values: &[T], what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Stores handles: of a predefined type its own, of another a new one.
+/// Stores handles: for a predefined type its own, for another a new one.
 fn fill_types(cx: &Call, array: OutArray<Datatype>, contents: &Contents) -> Result<()> {
     check_room(array, contents.datatypes.len(), "datatypes")?;
     let mut guard = cx.enter()?;

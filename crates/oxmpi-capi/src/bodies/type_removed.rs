@@ -1,4 +1,4 @@
-//! Queries that MPI removed and old programs call. What has another name today is in the table of `xtask/src/gen_capi.rs`.
+//! Queries that MPI removed and old programs call. `xtask/src/gen_capi.rs` lists the renamed ones.
 
 use crate::call::Call;
 use oxmpi::datatype as types;
@@ -8,7 +8,7 @@ use oxmpi_abi::handle::Datatype;
 use oxmpi_abi::types::Aint;
 use oxmpi_datatype::Wide;
 
-/// What fits into an address, or `MPI_UNDEFINED`.
+/// The value if it fits into an address, or `MPI_UNDEFINED`.
 fn narrowed(value: Wide) -> Aint {
     Aint::try_from(value).unwrap_or(MPI_UNDEFINED.into())
 }

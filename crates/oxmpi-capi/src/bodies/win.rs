@@ -1,4 +1,4 @@
-//! Windows: made, asked about, freed; memory attached to them.
+//! Windows: making, queries, freeing; attaching memory.
 
 use crate::args::OutInt;
 use crate::call::Call;
@@ -42,7 +42,7 @@ pub fn win_create_dynamic(cx: &Call, info: InfoHandle, comm: Comm) -> Result<Win
     make(cx, Flavor::Dynamic, 0, 0, 1, info, comm).map(|(_, win)| win)
 }
 
-/// A window, and where its memory lies here.
+/// A window, and the address of its memory here.
 fn make(
     cx: &Call,
     flavor: Flavor,
@@ -75,7 +75,7 @@ pub fn win_shared_query(cx: &Call, win: Win, rank: c_int, disp_unit: OutInt) -> 
     let found = guard.win(win)?;
     let (bytes, unit, mut base) = found.window.shared_memory(rank)?;
     if bytes == 0 && found.hints.boolean(hints::NONCONTIGUOUS) == Some(true) {
-        // Nothing, which lies beside nothing: other than in contiguous memory, its address tells nobody anything.
+        // Without memory, and without contiguous memory around it, an address has no meaning.
         base = 0;
     }
     if !disp_unit.set(unit, "disp_unit")? {

@@ -1,5 +1,5 @@
-//! Puts and gets. What is common, one predefined type without gaps on both sides and memory that is mapped here, is a copy
-//! and little else; whatever is unusual or wrong takes the long way, where the texts of the errors are.
+//! Puts and gets. The common case, one predefined type without gaps on both sides and mapped
+//! memory, is little more than a copy. The general path handles everything else, and errors.
 
 use crate::args::{At, SourceArg, TargetArg};
 use crate::call::{Call, Guard};
@@ -9,13 +9,13 @@ use oxmpi_abi::handle::*;
 use oxmpi_rma::{RemoteRun, SHORTEST_MAPPED};
 use std::ffi::c_int;
 
-/// Where plain bytes lie at the target.
+/// The location of dense bytes at the target.
 enum Plain {
     Here(*mut u8),
     Remote(RemoteRun),
 }
 
-/// Where bytes lie at the target, if all is plain: elements of one type on both sides, `bytes` long in all.
+/// The location of the target's bytes, if both sides have the same dense type and length.
 #[inline(always)]
 fn try_plain(guard: &mut Guard, origin: (i64, Datatype), bytes: usize, target: At, win: Win) -> Option<Plain> {
     if (target.count, target.datatype) != origin {
@@ -29,10 +29,11 @@ fn try_plain(guard: &mut Guard, origin: (i64, Datatype), bytes: usize, target: A
 }
 
 /// # Safety
-/// Both runs are memory of that length; they may overlap.
+/// Both runs have `bytes` bytes; they may overlap.
 #[inline(always)]
 unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
-    // SAFETY: `from` may be read and `to` be written for `bytes`. Small sizes are one move, so that nobody sees half of a word.
+    // SAFETY: `from` can be read and `to` written for `bytes`. Small sizes are one move, so that
+    // nobody sees half of a word.
     unsafe {
         match bytes {
             8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
@@ -106,7 +107,7 @@ fn get_general(guard: &mut Guard, origin: TargetArg, target: At, win: Win) -> Re
 
 // ---- with a request: the operation is complete when the call returns ----
 
-/// An error unless the target is locked, as operations with requests need. Bad handles come first.
+/// An error unless the target is locked, as request-based operations require.
 pub(super) fn check_passive(guard: &Guard, types: &[Datatype], target_rank: c_int, win: Win) -> Result<()> {
     let window = &guard.win(win)?.window;
     for datatype in types {

@@ -1,4 +1,4 @@
-//! Accumulates of every kind. As with puts and gets, what is common takes a short way.
+//! Accumulates of all kinds. As with puts and gets, the common case takes a short path.
 
 use super::win_access::check_passive;
 use crate::args::{At, SourceArg, TargetArg};
@@ -8,19 +8,20 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_rma::{Combine, SHORTEST_MAPPED};
 
-// The short way is inlined into the entry points: handing arguments on through the stack would cost more than it does.
+// The short path is inlined into the entry points: passing arguments through the stack would cost
+// more than the path itself.
 
-/// Whether an origin or a result has the elements that are meant at the target.
+/// Whether an origin or a result has the same elements as the target.
 #[inline(always)]
 fn is_like(address: *const u8, count: i64, datatype: Datatype, target: At) -> bool {
     datatype == target.datatype && count == target.count && address as usize >= 4096
 }
 
-/// Combines elements of a predefined type without gaps; false when something is unusual or wrong. The address of a result
-/// that nobody wants is null.
+/// Combines elements of a predefined type without gaps; false for everything unusual or wrong.
+/// `result` is null when it is not wanted.
 ///
 /// # Safety
-/// A result that is not null has room for the elements that the target has.
+/// A result that is not null has room for the elements of the target.
 #[inline(always)]
 unsafe fn try_op(guard: &mut Guard, origin: SourceArg, result: *mut u8, target: At, op: Op, win: Win) -> Result<bool> {
     let Some(with) = oxmpi_rma::predefined_combine(op.0, target.datatype.0) else { return Ok(false) };
@@ -256,7 +257,7 @@ pub fn rget_accumulate(
     win: Win,
 ) -> Result<Request> {
     check_op(op)?;
-    // MPI_NO_OP makes nothing of the origin.
+    // MPI_NO_OP does not use the origin.
     let origin = if op == MPI_NO_OP { target.datatype } else { origin_addr.datatype };
     check_passive(&cx.enter()?, &[origin, result_addr.datatype, target.datatype], target.rank, win)?;
     get_accumulate(cx, origin_addr, result_addr, target, op, win)?;

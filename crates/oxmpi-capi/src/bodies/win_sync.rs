@@ -9,8 +9,8 @@ use oxmpi_base::wait::full_fence;
 use oxmpi_core::wait::window::Awaited;
 use std::ffi::c_int;
 
-// Of the assertions, a fence that is the end of nothing and the beginning of nothing meets nobody, a start that need not
-// check does not wait, and a lock that need not check is none. The others save nothing where memory is coherent.
+// Assertions: with NOPRECEDE and NOSUCCEED a fence does not synchronise; with NOCHECK a start does
+// not wait, and a lock takes nothing. The others save nothing where memory is coherent.
 
 pub fn win_fence(cx: &Call, assert: c_int, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
@@ -143,7 +143,7 @@ fn wake_all(guard: &Guard, win: Win) -> Result<()> {
     Ok(())
 }
 
-// ---- flushes: operations are complete when they return, what is left is their order ----
+// ---- flushes: operations are complete when they return, only their order is left ----
 
 pub fn win_flush(cx: &Call, rank: c_int, win: Win) -> Result<()> {
     let guard = cx.enter()?;
@@ -166,8 +166,7 @@ pub fn win_flush_local_all(cx: &Call, win: Win) -> Result<()> {
     cx.enter()?.win(win)?.window.check_any_passive()
 }
 
-/// Outside of an epoch too, where the standard does not ask for it: memory can always be brought in order. Programs that
-/// look at their own memory until others have changed it call this again and again.
+/// Also allowed outside an epoch. Programs that poll their own memory call this repeatedly.
 pub fn win_sync(cx: &Call, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;

@@ -1,4 +1,4 @@
-//! The world model: initialising, finalising, aborting, and who is who in a communicator.
+//! The world model: initialising, finalising, aborting, and ranks in communicators.
 
 use crate::call::{Call, On};
 use crate::library::{self, LIBRARY};
@@ -46,7 +46,7 @@ fn start(cx: &Call, level: c_int) -> Result<()> {
 
 pub fn finalize(cx: &Call) -> Result<()> {
     drop(cx.enter_world()?);
-    // First it frees MPI_COMM_SELF, so that the program's callbacks run while MPI still works.
+    // MPI_COMM_SELF is freed first, so that the program's callbacks run while MPI still works.
     cx.library().delete_attributes(Object::Comm(MPI_COMM_SELF))?;
     let mut guard = cx.enter_world()?;
     let different = guard.compare_before_leaving(MPI_COMM_WORLD);
@@ -65,15 +65,15 @@ pub fn finalize(cx: &Call) -> Result<()> {
     told.map_or(Ok(()), Err)
 }
 
-/// The last user of the library in this process has ended. What was sent must arrive, also what nobody waited for, unless
-/// its receiver leaves without receiving it.
+/// The last user of the library in this process has ended. Everything sent must arrive, even if
+/// nobody waited for it, unless its receiver leaves without receiving it.
 pub(super) fn flush_and_leave(cx: &Call) {
-    // There is nothing to enter when another thread has come and gone meanwhile; then it has seen to that.
+    // If another thread has joined and left in the meantime, it has flushed.
     if let Some(mut guard) = library::enter() {
         guard.engine.node().prepare_to_leave();
         // Neither can fail: processes that have ended are not waited for.
         let _ = cx.wait(&mut guard, &Unending, |process| process.engine.is_flushed().then_some(()));
-        // Parents and children that are connected end together, even when all has arrived.
+        // Connected parents and children end together, even when everything has arrived.
         let related = Asking::new(LOOK, |_| None);
         let _ = cx.wait(&mut guard, &related, |process| (!process.awaits_related_jobs()).then_some(()));
         guard.names.clear();

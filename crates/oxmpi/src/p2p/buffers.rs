@@ -9,7 +9,7 @@ use oxmpi_core::call::Call;
 use oxmpi_core::request::{Active, PoolId};
 use oxmpi_core::wait::waiting::Unending;
 
-/// A session's handle is checked here, where sessions are known.
+/// Checks a session's handle.
 fn check(cx: &Call, id: PoolId) -> Result<()> {
     if let PoolId::Session(session) = id { cx.library().session(session, |_| ()) } else { Ok(()) }
 }
@@ -32,7 +32,8 @@ fn attach(cx: &Call, id: PoolId, buffer: usize, size: i64) -> Result<()> {
     Ok(())
 }
 
-/// Waits until every buffered message has left, then gives the buffer back: its address, and its size in its place.
+/// Waits until every buffered message has been sent, then detaches the buffer: returns its address,
+/// and stores its size.
 fn detach(cx: &Call, id: PoolId, size: OutInt) -> Result<usize> {
     size.check("size")?;
     flush(cx, id)?;
@@ -47,7 +48,8 @@ fn detach(cx: &Call, id: PoolId, size: OutInt) -> Result<usize> {
     Ok(address)
 }
 
-/// Waits until every buffered message so far has left: as detaching and attaching again would, so a buffer must be there.
+/// Waits until every buffered message so far has been sent, like detaching and attaching again, so
+/// a buffer must be attached.
 fn flush(cx: &Call, id: PoolId) -> Result<()> {
     let mut guard = cx.enter()?;
     check(cx, id)?;

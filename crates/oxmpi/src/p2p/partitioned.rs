@@ -12,7 +12,7 @@ use oxmpi_core::request::{Active, Body, Start};
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// Elements of all partitions.
+/// The elements of all partitions.
 fn check_partitions(cx: &Call, partitions: c_int, count: i64, info: Info) -> Result<i64> {
     if partitions <= 0 {
         bail!(MPI_ERR_ARG, "the number of partitions is {partitions}; there must be at least one");
@@ -125,7 +125,7 @@ pub fn parrived(cx: &Call, request: Request, partition: c_int) -> Result<bool> {
                 (Start::Incoming(_), Some(Active::Receiving(receiving))) => {
                     arrived = oxmpi_core::partitioned::lock(receiving).has(engine, partition)?;
                 }
-                // Not started, or from nobody.
+                // Not started, or from `MPI_PROC_NULL`.
                 (Start::Incoming(_) | Start::Nothing(_), _) => {}
                 _ => bail!(MPI_ERR_REQUEST, "the request is not one of MPI_Precv_init"),
             },

@@ -64,7 +64,7 @@ fn start_one(cx: &Call, guard: &mut Guard, request: Request) -> Result<()> {
     Ok(())
 }
 
-/// What a request starts, if it is one that can be started now.
+/// The operation of a request that can be started now.
 fn startable(guard: &Guard, request: Request) -> Result<(Comm, Start)> {
     let found = guard.request(request)?;
     match &found.body {
