@@ -13,6 +13,8 @@ use std::process::Command;
 /// The pages of the book, and its table of contents.
 pub const BOOK: &str = "docs/src";
 const SUMMARY: &str = "docs/src/SUMMARY.md";
+/// Where mdBook writes the book (`docs/book.toml`).
+const BUILT: &str = "build/book";
 
 /// Code in this page that begins with a dash is an option of mpirun.
 const OPTIONS_PAGE: &str = "docs/src/users/mpirun.md";
@@ -44,7 +46,7 @@ pub fn run(args: &[String]) -> Outcome {
     }
     let links: usize = pages.values().map(|page| page.links.len()).sum();
     println!("docs: {} pages, {links} links", pages.len());
-    build_book()
+    build_book(pages.keys().filter(|page| page.starts_with(BOOK) && **page != Path::new(SUMMARY)))
 }
 
 /// The text of a page with the files that it includes (`{{#include path}}` alone on a line, as in
@@ -223,11 +225,17 @@ fn first_words(source: &str) -> BTreeSet<String> {
     words
 }
 
-fn build_book() -> Outcome {
+/// Builds the book. Each page must become a file of the same name, or links to it would be broken.
+fn build_book<'a>(mut pages: impl Iterator<Item = &'a PathBuf>) -> Outcome {
     let mut command = Command::new("mdbook");
     match command.args(["build", "docs"]).current_dir(root()).output() {
         Ok(output) if output.status.success() => {
-            println!("docs: the book is in build/book");
+            let built =
+                |page: &PathBuf| Some(root().join(BUILT).join(page.strip_prefix(BOOK).ok()?).with_extension("html"));
+            if let Some(page) = pages.find(|page| !built(page).is_some_and(|file| file.exists())) {
+                return Err(format!("{} is not a page of the book in {BUILT}", page.display()));
+            }
+            println!("docs: the book is in {BUILT}");
             Ok(())
         }
         Ok(output) => Err(format!("mdbook failed:\n{}", String::from_utf8_lossy(&output.stderr))),
