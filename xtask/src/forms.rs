@@ -1,24 +1,26 @@
-//! Entry points that differ in form only. A collective has a blocking function, a nonblocking one (`MPI_Ibcast`) and a persistent one
-//! (`MPI_Bcast_init`); an access to a file has a blocking function, a nonblocking one and a pair that begins and ends it. A
-//! family is found by name; its members must have equal leading parameters, else no code is written. The members call one
-//! function, written by hand, with a value for the form. `gen_capi.rs` writes the entry points around these calls.
+//! Entry points that differ only in form. A collective has a blocking function, a nonblocking one
+//! (`MPI_Ibcast`) and a persistent one (`MPI_Bcast_init`); a file access has a blocking function, a
+//! nonblocking one and a pair that begins and ends it. A family is found by name; its members must
+//! have the same leading parameters, otherwise no code is generated. The members call one
+//! handwritten function with a value for the form. `gen_capi.rs` generates the entry points around
+//! these calls.
 
 use crate::api::{Api, Function, Param};
 use crate::gen_capi::{Bodies, argument};
 
-/// What an entry point imports that calls a function with a form.
+/// The imports of an entry point that calls a function with a form.
 pub const COLLECTIVE_USES: &str =
     "use oxmpi::coll::{self, Block, Blocking, Blocks, Mixed, Nonblocking, Operands, Persistent};\n";
 pub const FILE_USES: &str = "use crate::bodies::file_access::FileForm;\nuse oxmpi::file::access::{Access, At};\nuse oxmpi_core::file::SplitAccess;\n";
 
 /// A function as a member of a family.
 pub struct Member {
-    /// The function that is written by hand: `coll::bcast`.
+    /// The handwritten function: `coll::bcast`.
     pub body: String,
-    /// What it is called with after the context.
+    /// Its arguments after the context.
     pub args: Vec<String>,
     pub uses: &'static str,
-    /// It returns a request, which the entry point stores.
+    /// Whether it returns a request, which the entry point stores.
     pub makes_request: bool,
 }
 
@@ -30,7 +32,7 @@ pub fn member(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option<
     }
 }
 
-/// Every collective that is written by hand for all forms has all of them.
+/// Checks that every collective with a form has all forms.
 pub fn check(api: &Api, bodies: &Bodies) -> Result<(), String> {
     for name in bodies.formed() {
         for form in [format!("i{name}"), format!("{name}_init")] {
@@ -78,7 +80,8 @@ fn capitalised(name: &str) -> String {
     name[..1].to_uppercase() + &name[1..]
 }
 
-/// The parameters that a function shares with the blocking one of its family; what follows them must be of these kinds.
+/// The parameters that a function shares with the blocking one of its family; the further ones must
+/// have the kinds in `added`.
 fn leading<'f>(function: &'f Function, api: &Api, blocking: &str, added: &[&str]) -> Result<&'f [Param], String> {
     let base = api.functions.iter().find(|f| f.name == blocking);
     let base = base.ok_or_else(|| format!("{} has no blocking form {blocking}", function.name))?;
@@ -94,7 +97,7 @@ fn same_leading<'f>(function: &'f Function, wanted: &[Param], added: &[&str]) ->
     Ok(leading)
 }
 
-/// The parameters as the function for all forms takes them: a buffer together with what describes it.
+/// The parameters as the function for all forms takes them: a buffer together with its description.
 fn operands(params: &[Param]) -> Vec<String> {
     let mut list = Vec::new();
     let mut rest = params;
@@ -114,7 +117,7 @@ fn operands(params: &[Param]) -> Vec<String> {
             }
             (["buffer", "count", "displ" | "aint", "datatype", ..], [_, true, true, mixed, ..]) => {
                 let name = if *mixed { "Mixed" } else { "Blocks" };
-                // Displacements in bytes are of one width in both twins.
+                // Displacements in bytes have the same width in both twins.
                 let displs = if rest[2].widens { argument(&rest[2]) } else { width_of(&rest[2]) };
                 list.push(format!("{name}::new({}, {}, {displs}, {})", first.name, argument(&rest[1]), rest[3].name));
                 4

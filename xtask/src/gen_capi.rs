@@ -1,6 +1,6 @@
-//! Writes the C entry points: one Rust file for each chapter, `MPI_X` and `PMPI_X` for every function. An entry point calls
-//! the function's body, which is in `crates/oxmpi-capi/src/bodies/` or `crates/oxmpi/src/p2p/`; a function without a body
-//! answers that it is not supported.
+//! Generates the C entry points: one Rust file for each chapter, `MPI_X` and `PMPI_X` for every
+//! function. An entry point calls the function's body, which is in `crates/oxmpi-capi/src/bodies/`
+//! or `crates/oxmpi/src/p2p/`; a function without a body returns an error.
 
 use crate::api::{Api, Dir, Function, Param};
 use crate::codegen::Output;
@@ -10,30 +10,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The bodies that are written.
+/// The bodies that exist.
 pub struct Bodies {
     by_name: BTreeMap<String, Body>,
-    /// Where a module with bodies is, by its name.
+    /// The path of a module with bodies, by its name.
     homes: BTreeMap<String, &'static str>,
 }
 
-/// A function that carries out an MPI function, as its source declares it.
+/// A function that implements an MPI function, as its source declares it.
 struct Body {
     /// The module, by its path in the code of an entry point.
     module: String,
-    /// Names and types; without the call.
+    /// Names and types, without the call.
     params: Vec<(String, String)>,
     takes_call: bool,
     returns: String,
-    /// It takes C's arguments as they come.
+    /// Whether it takes C's arguments unchanged.
     is_raw: bool,
-    /// It serves all forms of a collective; see `forms.rs`.
+    /// Whether it serves all forms of a collective; see `forms.rs`.
     takes_form: bool,
 }
 
 impl Bodies {
-    /// Looks for lines that start with `pub fn NAME(` or `pub unsafe fn NAME(` in the [directories](HOMES) of bodies, and
-    /// among the collective operations of `oxmpi`, which take a form: the source is the only list.
+    /// Searches for lines that start with `pub fn NAME(` or `pub unsafe fn NAME(` in the
+    /// [directories](HOMES) of bodies, and among the collective operations of `oxmpi`, which take a
+    /// form. There is no other list of bodies.
     pub fn scan() -> Result<Bodies, String> {
         let crates = root().join("crates");
         let mut bodies = Bodies { by_name: BTreeMap::new(), homes: BTreeMap::new() };
@@ -72,7 +73,7 @@ impl Bodies {
         self.by_name.iter().filter(|(_, body)| body.takes_form).map(|(name, _)| name.as_str())
     }
 
-    /// Whether a collective, `Bcast`, has one.
+    /// Whether the body of a collective, such as `Bcast`, takes a form.
     pub fn takes_form(&self, name: &str) -> bool {
         self.by_name.get(&name.to_lowercase()).is_some_and(|body| body.takes_form)
     }
@@ -83,7 +84,7 @@ impl Bodies {
     }
 }
 
-/// Name and types of a function, from the text that follows `fn `.
+/// The name and types of a function, from the text that follows `fn `.
 fn declaration(text: &str) -> Option<(&str, Body)> {
     let open = text.find('(')?;
     let name = text[..open].split('<').next()?;
@@ -102,7 +103,7 @@ fn declaration(text: &str) -> Option<(&str, Body)> {
     Some((name, Body { module: String::new(), params, takes_call, returns, is_raw: false, takes_form }))
 }
 
-/// Where the bracket that a text begins with is closed.
+/// The position of the bracket that closes the first one.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0;
     text.char_indices().find_map(|(at, c)| {
@@ -133,12 +134,12 @@ fn split_top(list: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// The body of a function, and what it is handed.
+/// The body of a function, and its arguments.
 struct Call {
     body: String,
     args: Vec<String>,
     takes_call: bool,
-    /// Where what it gives back goes.
+    /// How its results are stored.
     outputs: Option<String>,
     uses: &'static str,
 }
@@ -150,12 +151,12 @@ const HOMES: [(&str, &str); 2] = [("oxmpi-capi/src/bodies", "crate::bodies"), ("
 const COLLECTIVES: &str = "coll";
 
 impl Call {
-    /// It returns a request, which the entry point stores.
+    /// Whether it returns a request, which the entry point stores.
     fn starts(&self) -> bool {
         self.outputs.as_deref().is_some_and(|outputs| outputs.starts_with(STARTED))
     }
 
-    /// The body called with its arguments, and its answer stored.
+    /// The call of the body, with code that stores its results.
     fn expression(&self) -> String {
         let cx = self.takes_call.then(|| "cx".to_string());
         let args: Vec<String> = cx.into_iter().chain(self.args.iter().cloned()).collect();
@@ -167,10 +168,10 @@ impl Call {
     }
 }
 
-/// How a call begins that stores the request of a form.
+/// The beginning of a call that stores the request of a form.
 const STARTED: &str = "started(";
 
-/// How a function is carried out; `None` while it is not built.
+/// How a function is implemented; `None` if it is not.
 fn call_of(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option<Call>, String> {
     let function = &named_as_body(function, api);
     if let Some(member) = forms::member(function, api, bodies)? {
@@ -190,7 +191,7 @@ fn call_of(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option<Cal
     Ok(Some(Call { body: format!("{}::{name}", body.module), args, takes_call, outputs, uses: "" }))
 }
 
-/// Whether a function is built.
+/// Whether a function is implemented.
 pub fn is_built(function: &Function, api: &Api, bodies: &Bodies) -> Result<bool, String> {
     Ok(call_of(function, api, bodies)?.is_some())
 }
@@ -199,7 +200,7 @@ fn ext(path: &Path) -> Option<&str> {
     path.extension().and_then(|e| e.to_str())
 }
 
-/// Functions that do what another one does, under an older name or for another integer type.
+/// Functions that do the same as another one, under an older name or for another integer type.
 const SAME: &[(&str, &str)] = &[
     ("address", "get_address"),
     ("attr_delete", "comm_delete_attr"),
@@ -209,7 +210,7 @@ const SAME: &[(&str, &str)] = &[
     ("errhandler_get", "comm_get_errhandler"),
     ("errhandler_set", "comm_set_errhandler"),
     ("get_elements_x", "get_elements"),
-    // A standard send does all that a ready send promises.
+    // A standard send may be used for a ready send.
     ("irsend", "isend"),
     ("keyval_create", "comm_create_keyval"),
     ("keyval_free", "comm_free_keyval"),
@@ -244,7 +245,8 @@ fn body_name(function: &Function) -> String {
     }
 }
 
-/// A function of the tool information interface: it answers with a code and never calls an error handler.
+/// Whether a function belongs to the tool information interface: it returns a code and never calls
+/// an error handler.
 fn is_tool(function: &Function) -> bool {
     function.name.starts_with("MPI_T_")
 }
@@ -357,7 +359,7 @@ fn entries(chapter: u8, functions: &[&Function], api: &Api, bodies: &Bodies) -> 
     Ok(out)
 }
 
-/// The function with the parameter names of the one whose body it has.
+/// The function with the parameter names of the one whose body it uses.
 fn named_as_body(function: &Function, api: &Api) -> Function {
     let mut renamed = function.clone();
     let body = format!("mpi_{}", body_name(function));
@@ -401,7 +403,8 @@ fn entry(out: &mut String, function: &Function, call: Option<&Call>) {
     let _ = writeln!(out, "{}\n}}\n", wrapped(&format!("        => {expression}"), "            "));
 }
 
-/// Lines of at most 118 columns, broken after commas: nothing else formats the inside of a macro.
+/// Lines of at most 118 columns, broken after commas: rustfmt does not format the inside of a
+/// macro.
 fn wrapped(text: &str, indent: &str) -> String {
     let mut lines = vec![String::new()];
     for part in text.split_inclusive(", ") {
@@ -416,7 +419,7 @@ fn wrapped(text: &str, indent: &str) -> String {
     lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
-/// `cargo xtask body MPI_X`: prints what the body of a function must look like.
+/// `cargo xtask body MPI_X`: prints the signature that the body of a function must have.
 pub fn print_body(args: &[String]) -> Outcome {
     let [name] = args else { return Err("usage: cargo xtask body MPI_X".into()) };
     let api = Api::read(&root().join("api"))?;
@@ -443,7 +446,7 @@ fn signature(function: &Function) -> String {
     format!("pub fn {}({}) -> {returns}", body_name(function), params.join(", "))
 }
 
-/// What a body is handed for a parameter: where the twins differ, a form that holds both.
+/// What a body gets for a parameter: if the twins differ, a type for both.
 pub fn argument(param: &Param) -> String {
     let name = &param.name;
     if !param.widens || is_callback(param) {
@@ -459,24 +462,24 @@ pub fn argument(param: &Param) -> String {
     }
 }
 
-/// The handles that a function makes, one each.
+/// The handles that a function makes.
 fn makes(function: &Function) -> impl Iterator<Item = &Param> {
     const KINDS: [&str; 11] =
         ["comm", "datatype", "errhandler", "file", "group", "info", "message", "op", "request", "session", "win"];
     function.fixed_params().filter(|p| p.dir == Dir::Out && !p.is_array && KINDS.contains(&p.kind.as_str()))
 }
 
-/// A call that leaves a null handle behind where it fails.
+/// A call that stores a null handle if it fails.
 fn or_null(call: String, made: &Param) -> String {
     format!("or_null({call}, {}, MPI_{}_NULL)", made.name, made.kind.to_uppercase())
 }
 
-/// The object whose error handler hears of an error: the first communicator, window, file or session that is handed in;
-/// else that of the world.
+/// The object whose error handler gets an error: the first communicator, window, file or session
+/// among the arguments; otherwise that of the world.
 fn raised_on(function: &Function) -> String {
     let object =
         |p: &&Param| p.dir != Dir::Out && !p.is_array && ["comm", "win", "file", "session"].contains(&p.kind.as_str());
-    // A call of the chapter on files that is handed no file speaks to the default handler of files.
+    // A call of the chapter on files without a file uses the default handler of files.
     let is_file = |p: &Param| p.kind == "file" && p.dir != Dir::Out;
     if function.chapter == FILES && !function.params.iter().any(is_file) {
         return "On::File(MPI_FILE_NULL)".into();
@@ -489,7 +492,7 @@ fn raised_on(function: &Function) -> String {
     }
 }
 
-/// What a function that has no error code gives back while it is not built.
+/// What a function without an error code returns if it is not implemented.
 fn nothing(function: &Function) -> String {
     match function.returns.as_str() {
         "int" | "MPI_Fint" | "MPI_Aint" => "0".into(),
