@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn accesses_to_files_are_told_by_their_names() {
+    fn file_accesses_are_recognised_by_name() {
         assert_eq!(
             call_of("MPI_File_iwrite_at_all"),
             "file_access::file_access(FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Offset(offset), writes: true, \

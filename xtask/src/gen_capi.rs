@@ -587,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failed_call_was_to_make_is_null() {
+    fn a_failed_call_stores_a_null_handle() {
         let made = |name| makes(&function(name)).map(|param| param.name.clone()).collect::<Vec<_>>();
         assert_eq!(made("MPI_Comm_idup"), ["newcomm", "request"]);
         assert_eq!(made("MPI_Comm_free"), [""; 0]);

@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_may_become_smaller_only() {
+    fn a_number_may_only_decrease() {
         let limits = parse("# text\ncircle oxmpi-core 15\nshm-calls 99\n").unwrap();
         let now = |shm, circle| Numbers::from([("shm-calls".into(), shm), ("circle oxmpi-core".into(), circle)]);
         assert!(exceeded(&limits, &now(99, 15)).is_empty());
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vague_line_is_one_that_says_nothing() {
+    fn vague_safety_lines_are_found() {
         assert!(is_vague("    // SAFETY: passed on."));
         assert!(is_vague("unsafe { x() } // SAFETY: Checked above"));
         assert!(!is_vague("    // SAFETY: `at` is below the length, which was checked in `new`."));

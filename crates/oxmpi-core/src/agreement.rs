@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn all_hear_what_the_first_tells() {
+    fn all_members_get_the_words_of_the_first() {
         for size in SIZES {
             let (heard, messages) = everybody(size, |io, participants| async move {
                 let mut words = if participants.rank == 0 { [7, 8] } else { [0, 0] };
@@ -535,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn one_no_is_enough() {
+    fn one_refusal_is_enough() {
         for size in SIZES {
             for no in [0, size / 2, size - 1, size] {
                 let (heard, _) = everybody(size, |io, participants| async move {
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_goes_before_all_have_come() {
+    fn no_member_continues_before_all_have_arrived() {
         for size in SIZES {
             let (gone, messages) = everybody(size, |io, participants| async move { io.part(&participants).await });
             assert_eq!((gone.len(), messages), (size, 2 * (size - 1)));
@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn all_hear_everybody_in_order() {
+    fn all_members_get_the_words_of_all_in_order() {
         for size in SIZES {
             let (heard, messages) = everybody(size, |io, participants| async move {
                 io.gather(&participants, &[participants.rank as u64, 5]).await.unwrap()

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_and_back() {
+    fn port_names_are_printed_and_parsed() {
         let job = JobId { inode: u64::MAX, holder: 4_194_304, fd: 1023 };
         let owner = ProcessId { job, node: NodeId::new(16_383), slot: Slot::new(65535).unwrap() };
         let port = Port { owner, number: i32::MAX as u32 };

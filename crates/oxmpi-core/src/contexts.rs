@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn a_used_context_is_taken_only_when_all_say_that_it_is_free() {
+    fn a_used_context_is_taken_only_if_all_agree() {
         for size in [1, 2, 3, 8, 100] {
             let mut world = World::new(size);
             world.draw = |_, count| Some(Proposal { context: 100 * count, used: true });
@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn without_contexts_all_fail_and_nobody_waits() {
+    fn without_contexts_all_fail_at_once() {
         let mut world = World::new(5);
         world.draw = |_, _| None;
         let ends = everybody(&mut world, 5, |io, participants| agree(io, participants, 0));
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn who_makes_something_else_finds_out() {
+    fn a_member_with_another_key_gets_an_error() {
         let mut world = World::new(4);
         let ends = everybody(&mut world, 4, |io, participants| {
             let key = u64::from(participants.rank == 2);

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_and_zero_are_off_and_all_is_more_than_on() {
+    fn empty_and_zero_are_off_and_all_means_all_ranks() {
         assert_eq!(level(None), OFF);
         assert_eq!(level(Some(OsStr::new(""))), OFF);
         assert_eq!(level(Some(OsStr::new("0"))), OFF);

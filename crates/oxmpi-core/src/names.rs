@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_found_until_it_is_taken_back() {
+    fn a_name_is_found_until_it_is_unpublished() {
         let port = b"oxmpi:4194304:1023:ffffffffffffffff:65535:7fffffff";
         let service = format!("a name of {} with blanks\n and more {}", std::process::id(), "x".repeat(300));
         let service = service.as_bytes();
@@ -238,7 +238,7 @@ mod tests {
     /// A socket of another user is in no process of this user; this test names a process that has
     /// not bound it.
     #[test]
-    fn what_others_bind_counts_for_nothing() {
+    fn sockets_of_other_users_are_ignored() {
         let service = format!("a name that others want of {}", std::process::id());
         let service = service.as_bytes();
         let name = socket_name(service);

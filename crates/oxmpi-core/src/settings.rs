@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_the_default_and_zero_is_off() {
+    fn unset_is_the_default_and_zero_is_off() {
         for default in [false, true] {
             assert_eq!(means_on(None, default), default);
             assert_eq!(means_on(Some(OsStr::new("")), default), default);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_counts_and_not_the_environment() {
+    fn a_set_value_overrides_the_environment() {
         let switch = Switch::new("OXMPI_OF_NOBODY", true);
         switch.set(false);
         assert!(!switch.is_on());

@@ -134,7 +134,7 @@ fn no_rank_leaves_a_barrier_before_all_are_there() {
 }
 
 #[test]
-fn ranks_in_different_calls_are_told() {
+fn ranks_in_different_calls_get_an_error() {
     with_ranks(2, |me, library, _| {
         let met = if me == 0 {
             meet(library, me, 2)
@@ -171,7 +171,7 @@ impl Reduce for Add<'_> {
 }
 
 #[test]
-fn a_function_of_the_users_may_enter_and_is_counted() {
+fn a_user_function_may_enter_and_is_counted() {
     with_ranks(3, |me, library, _| {
         // SAFETY: only lengthens the lifetime: the library outlives the operation, which `body` ends.
         let add: Box<dyn Reduce> =
@@ -269,7 +269,7 @@ fn a_waiting_call_notices_that_it_is_no_longer_alone() {
 }
 
 #[test]
-fn info_env_is_read_with_a_guard_in_hand() {
+fn info_env_can_be_read_while_a_guard_is_held() {
     with_ranks(1, |_, library, _| {
         let guard = library.enter().unwrap();
         assert!(library.info(MPI_INFO_ENV).unwrap().text("wdir").is_some());

@@ -35,7 +35,7 @@ fn head(kind: u8, flags: u8, aux: u32) -> Head {
 }
 
 #[test]
-fn packets_that_make_no_sense_name_their_sender() {
+fn errors_of_invalid_packets_name_the_sender() {
     let cases: [(&str, Head, [u64; 4]); 16] = [
         ("kind 0", head(0, 0, 0), [0; 4]),
         ("kind 99", head(99, 0, 0), [0; 4]),
@@ -92,7 +92,7 @@ fn a_stream_is_no_longer_than_its_message() {
 /// An answer names an operation of the sender that is over: another one may have its index in the
 /// table by now.
 #[test]
-fn an_answer_for_an_operation_that_is_over_is_not_believed() {
+fn an_answer_for_a_completed_operation_is_refused() {
     let (mut hostile, mut engine) = pair();
     let me = Peer::at_slot(1);
     let bytes = [7u8; 8];

@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_hears_from_everybody() {
+    fn every_rank_learns_of_every_rank() {
         for ranks in [1, 2, 3, 15, 16, 17, 33, 40, 256, 300] {
             with_control(ranks, false, |control| {
                 let mut known: Vec<Vec<bool>> = (0..ranks).map(|me| (0..ranks).map(|r| r == me).collect()).collect();

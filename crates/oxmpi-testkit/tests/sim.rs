@@ -33,7 +33,7 @@ fn arrivals(seed: u64) -> (Vec<(i32, i32)>, u64) {
 }
 
 #[test]
-fn a_seed_is_a_run() {
+fn a_seed_determines_the_run() {
     for seed in seeds(6) {
         assert_eq!(arrivals(seed), arrivals(seed), "seed {seed}");
     }
@@ -41,7 +41,7 @@ fn a_seed_is_a_run() {
 }
 
 #[test]
-fn a_wait_for_ever_is_reported_with_the_seed_and_where_each_rank_is() {
+fn a_deadlock_is_reported_with_the_seed_and_all_positions() {
     let network = Network::new(77, 2);
     let body = |rank: &mut Rank| {
         if rank.me == 1 {
@@ -81,7 +81,7 @@ fn ranks_have_no_memory_in_common() {
 }
 
 #[test]
-fn the_dead_are_known_as_such() {
+fn dead_ranks_are_detected() {
     let faults = Faults { death: Some((1, 50)), ..Faults::none() };
     let network = Network::with_faults(5, 2, faults);
     let body = |rank: &mut Rank| {

@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn two_jobs_meet_and_part_and_meet_again() {
+    fn two_jobs_connect_disconnect_and_connect_again() {
         let (mut a, mut b) = (job(), job());
         for turn in 0..20 {
             let to_b = a.tx.node_mut().peer_at(b.node().own_id()).unwrap();
@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_be_reached_is_not_known() {
+    fn unreachable_processes_are_unknown() {
         let (mut a, b) = (job(), job());
         let nobody = ProcessId { slot: Slot::new(7).unwrap(), ..b.node().own_id() };
         assert!(a.tx.node_mut().peer_at(nobody).is_err());

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_go_between_pretended_nodes_and_nothing_else_does() {
+    fn only_messages_go_between_pretended_nodes() {
         let mut all = ranks();
         for (from, to) in [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1), (0, 1), (2, 1)] {
             let sender = send(&mut all, from, to);

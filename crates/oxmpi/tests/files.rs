@@ -47,7 +47,7 @@ fn access(me: &Rank, fh: File, at: At, writes: bool, together: bool, numbers: &m
 }
 
 #[test]
-fn what_the_ranks_write_they_read_back() {
+fn ranks_read_back_what_they_wrote() {
     let path = Path::new("rw");
     with_ranks(3, |me| {
         let fh = open_file(&me, &path).unwrap();

@@ -95,7 +95,7 @@ fn a_target_outside_the_window_is_an_error() {
 }
 
 #[test]
-fn memory_is_given_again_and_every_piece_is_apart() {
+fn memory_is_reused_and_pieces_do_not_overlap() {
     with_ranks(1, |me| {
         let call = me.call(Fun::AllocMem);
         let mut guard = call.enter().unwrap();

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_errors() {
+    fn mistakes_are_errors() {
         let bad = ["// rank: 2", "// ranks: two", "// ranks:", "// timeout: 0", "// env: X", "// expect-exit: bad"];
         for text in bad {
             assert!(Header::parse(text).is_err_and(|error| error.starts_with("line 1: ")), "{text}");

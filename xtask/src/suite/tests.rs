@@ -162,7 +162,7 @@ fn filters_choose_and_leave_out() {
 }
 
 #[test]
-fn what_was_compiled_before_runs_without_a_compiler() {
+fn compiled_programs_run_without_a_compiler() {
     let folder = Folder::new("no-build");
     folder.program("a.c", "// ranks: 1 2\nexit 0\n");
     let run = || {

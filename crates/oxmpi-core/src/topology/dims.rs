@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn as_a_search_through_everything_finds_it() {
+    fn agrees_with_brute_force() {
         for nodes in 1..=360 {
             for count in 1..=6 {
                 assert_eq!(filled(nodes, &vec![0; count]).unwrap(), brute_force(nodes, count));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_stays() {
+    fn given_dimensions_stay() {
         assert_eq!(filled(6, &[0, 0]).unwrap(), [3, 2]);
         assert_eq!(filled(7, &[0, 0]).unwrap(), [7, 1]);
         assert_eq!(filled(6, &[0, 3, 0]).unwrap(), [2, 3, 1]);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_values_are_refused() {
         for (nodes, dims) in [(7, &[0, 3, 0][..]), (8, &[2, 2]), (2, &[]), (4, &[-1, 0]), (4, &[8, 0]), (6, &[4, 0])] {
             assert_eq!(filled(nodes, dims).unwrap_err().class(), MPI_ERR_DIMS, "{nodes} {dims:?}");
         }

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_wrong_stops_everybody() {
+    fn wrong_arguments_of_one_member_stop_all() {
         let (made, _) = run(5, |rank| match rank {
             3 => Err(Error::new(MPI_ERR_RANK, "no such rank")),
             _ => Ok(Described { edges: some_edges(rank, 5), weighted: true }),

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_changes_where_nothing_helps() {
+    fn the_order_is_kept_if_no_other_is_better() {
         let flat = vec![[0; LEVELS]; 16];
         assert_eq!(for_grid(&cart(&[4, 4], false), &flat), None);
         assert_eq!(for_grid(&cart(&[], false), &flat), None);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_dealt_out_in_turn_are_gathered() {
+    fn cyclic_ranks_are_gathered() {
         // Neighbours on different sockets, as `--map-by socket` puts them.
         let positions = machine(2, 1, 4, |core| core % 4 * 2 + core / 4);
         for grid in [cart(&[8], false), cart(&[2, 4], false)] {
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn graphs_keep_friends_together() {
+    fn graphs_keep_neighbours_together() {
         // Two cliques, numbered alternately, with one thin edge between them.
         let clique = |which: u32| {
             let members = move || (0..4u32).map(move |at| 2 * at + which);

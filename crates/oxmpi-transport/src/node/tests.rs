@@ -372,7 +372,7 @@ fn both_wait(
 }
 
 #[test]
-fn ranks_that_wait_for_each_other_find_out() {
+fn ranks_that_wait_for_each_other_get_an_error() {
     let bcast = |node: &mut Node, root| node.bcast(&mut Yield, root, &dense(&mut [0; 2]));
     both_wait(bcast, MPI_ERR_ROOT, ["MPI_Bcast(16 bytes, root 0)", "MPI_Bcast(16 bytes, root 1)"]);
     let mixed = |node: &mut Node, _| match node.rank() {
@@ -383,7 +383,7 @@ fn ranks_that_wait_for_each_other_find_out() {
 }
 
 #[test]
-fn what_nobody_could_see_is_found_by_the_next_call() {
+fn an_unseen_mismatch_is_found_by_the_next_call() {
     // Each rank sends and none receives.
     let call = |node: &mut Node, other| {
         node.bcast(&mut Yield, 1 - other, &dense(&mut [0; 2]))?;

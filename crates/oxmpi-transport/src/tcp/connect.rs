@@ -178,7 +178,7 @@ mod tests {
 
     /// Records that no agent sends are refused, and their descriptors closed.
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_input_is_refused() {
         let (agent, rank) = pair().unwrap();
         let mut arrivals = Arrivals::new(rank);
         let whole = ARRIVAL.to_bytes();

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asserted_counts_when_all_of_it_is_known() {
+    fn an_assertion_counts_if_all_kinds_are_known() {
         let given = |value: &str| {
             let (mut info, mut hints) = (Info::new(), Info::new());
             info.set(ASSERTED_KINDS.as_bytes(), value.as_bytes()).unwrap();

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn handles_come_back_as_what_they_stand_for_and_others_do_not() {
+    fn handles_convert_back_and_invalid_ones_do_not() {
         for one in ENUMERATIONS {
             assert_eq!(Enumeration::from_handle(one.handle()), Ok(one));
         }

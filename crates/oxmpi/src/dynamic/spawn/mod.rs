@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_goes_through_words() {
+    fn an_error_survives_encoding_as_words() {
         for text in ["", "short", "exactly8", "cannot find the program `größer`: there is no such file"] {
             let words = failed(&Refusal { error: Error::new(MPI_ERR_SPAWN, text), most: 5 });
             assert_eq!(words[0], FAILED);

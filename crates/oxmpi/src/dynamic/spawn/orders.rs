@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_where_fewer_will_do() {
+    fn fewer_processes_start_if_acceptable() {
         let mut orders =
             Orders::new(vec![program("a", 4, &[("soft", "1:4")]), program("b", 5, &[("soft", "1,3,5")])]).unwrap();
         let counts = |orders: &Orders| orders.counts().iter().map(|count| count.spawned).collect::<Vec<_>>();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn invalid_arguments_are_refused() {
         assert_eq!(class("", &[]), MPI_ERR_SPAWN);
         assert_eq!(class("a", &[("arch", "abacus")]), MPI_ERR_SPAWN);
         assert_eq!(class("a", &[("soft", "4:9")]), MPI_ERR_SPAWN);

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_runs_as_nobodys_child() {
+    fn a_program_runs_as_an_orphan() {
         let (near, far) = socket_pair().unwrap();
         let nothing = File::open("/dev/null").unwrap();
         let bound_plan = format!("cat; echo $PPID $(cut -d\" \" -f5 /proc/$$/stat) $$ >&{}", far.as_raw_fd());
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_run_is_an_error() {
+    fn programs_that_cannot_run_are_errors() {
         let (_near, far) = socket_pair().unwrap();
         let nothing = File::open("/dev/null").unwrap();
         let error = run(c"/nonexistent", &words(&["x"]), nothing.as_raw_fd(), far.as_raw_fd()).unwrap_err();

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_set() {
+    fn invalid_sets_are_refused() {
         for text in ["", "x", "1:", "1:2:3:4", "1,,2", "3:1", "1:3:-1", "1:3:0", "99999999999"] {
             assert_eq!(Soft::parse(text).unwrap_err().class(), MPI_ERR_INFO_VALUE, "{text}");
         }
