@@ -164,7 +164,7 @@ mod loom_tests {
     /// claims the slot: the second one gets the slot only when both are done, and then sees their
     /// writes.
     #[test]
-    fn loom_a_slot_goes_to_the_next_when_nobody_uses_it() {
+    fn loom_a_free_slot_is_reused() {
         loom::model(|| {
             let foreign_sender = Arc::new(ForeignSender {
                 state: AtomicU64::new(0),

@@ -104,7 +104,7 @@ mod tests {
     unsafe impl Sync for Counter {}
 
     #[test]
-    fn nobody_is_lost_between_threads() {
+    fn no_waiting_thread_is_lost() {
         let counter = Counter(Lock::new(), UnsafeCell::new(0));
         std::thread::scope(|scope| {
             for _ in 0..4 {

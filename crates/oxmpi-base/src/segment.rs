@@ -69,7 +69,7 @@ pub struct JobHeader {
 
 impl JobHeader {
     /// Whether the job has no more ranks than CPUs.
-    pub fn has_cpu_for_everybody(&self) -> bool {
+    pub fn has_cpu_for_all(&self) -> bool {
         self.ranks.load(Relaxed) <= self.cpus.load(Relaxed)
     }
 }

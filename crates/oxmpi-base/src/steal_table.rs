@@ -232,7 +232,7 @@ mod loom_tests {
     }
 
     #[test]
-    fn loom_who_is_late_need_not_show() {
+    fn loom_a_late_rank_need_not_show() {
         check(&[0], Way::NotWaiting, 3, 2);
     }
 

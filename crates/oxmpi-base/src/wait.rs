@@ -118,7 +118,7 @@ pub fn sleep(job: &JobHeader, me: &RankBlock, limit: Duration, alone: bool) {
     // The waker stored the time before it cleared the word. A time before `start` means that we did
     // not sleep.
     let woken_at = (me.sleep.load(Ordering::Acquire) == 0).then(|| me.woken_at.load(Ordering::Relaxed));
-    if let Some(woken_at) = woken_at.filter(|&at| at > start && job.has_cpu_for_everybody()) {
+    if let Some(woken_at) = woken_at.filter(|&at| at > start && job.has_cpu_for_all()) {
         WAKE_LATENCY.was(now().saturating_sub(woken_at));
     }
     if alone && me.sleep.compare_exchange(COUNTED, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_back_late_sleeps_later() {
+    fn late_wake_ups_delay_sleep() {
         let wake_latency = WakeLatency(AtomicU64::new(0));
         let after = |time| {
             wake_latency.was(time);

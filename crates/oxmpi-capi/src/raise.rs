@@ -79,7 +79,7 @@ fn fatal(fun: Fun, code: c_int, text: &str, on: On) -> ! {
     let name = error_class_name(class).unwrap_or("an error class of the program's");
     let place = object(on).map(|object| format!(" on {object}")).unwrap_or_default();
     let causes: String = text.lines().map(|cause| format!("    {cause}\n")).collect();
-    say(&format!("{}: {}{place} failed: {name}\n{causes}", who(), fun.name()));
+    say(&format!("{}: {}{place} failed: {name}\n{causes}", process_name(), fun.name()));
     abort(if (1..=125).contains(&class) { class } else { 1 })
 }
 
@@ -95,7 +95,7 @@ fn object(on: On) -> Option<String> {
 }
 
 /// The name of this process in messages.
-pub fn who() -> String {
+pub fn process_name() -> String {
     match library::enter_late() {
         Some(guard) => format!("OxMPI: rank {} of {}", guard.comms.world.rank, guard.comms.world.size()),
         None => String::from("OxMPI"),

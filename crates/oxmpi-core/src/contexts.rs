@@ -161,7 +161,7 @@ pub async fn agree(io: AgreementIo, participants: Participants, key: u64) -> Res
 }
 
 /// As [`agree`], and every member gets a word of each member.
-pub async fn agree_and_hear(io: AgreementIo, participants: Participants, own: u64) -> Result<(u32, Vec<u64>)> {
+pub async fn agree_and_gather(io: AgreementIo, participants: Participants, own: u64) -> Result<(u32, Vec<u64>)> {
     let words = io.gather(&participants, &[own]).await?;
     Ok((settle(&io, &participants, None, 0).await?, words))
 }

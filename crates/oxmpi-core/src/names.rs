@@ -49,9 +49,9 @@ impl Names {
         // Other processes cannot predict these names and bind them first.
         let nonce = RandomState::new().hash_one(0) as u32;
         let publisher = format!("{name}={:x}.{nonce:x}", std::process::id());
-        let told = pieces.iter().enumerate();
-        let told = told.map(|(at, piece)| bind(&format!("{publisher}={at:x}/{:x}:{piece}", pieces.len())));
-        let sockets = told.collect::<io::Result<_>>().map_err(cannot)?;
+        let numbered = pieces.iter().enumerate();
+        let bound = numbered.map(|(at, piece)| bind(&format!("{publisher}={at:x}/{:x}:{piece}", pieces.len())));
+        let sockets = bound.collect::<io::Result<_>>().map_err(cannot)?;
         let published = Published { port: port.to_vec(), _lock: lock, _sockets: sockets };
         self.published.insert(service.to_vec(), published);
         Ok(())
@@ -132,8 +132,8 @@ fn find(name: &str) -> io::Result<Option<Vec<u8>>> {
     let mut publishers: BTreeMap<&str, Vec<(u64, Piece<'_>)>> = BTreeMap::new();
     for line in sockets.split(|&byte| byte == b'\n') {
         let Some((inode, name)) = std::str::from_utf8(line).ok().and_then(inode_and_name) else { continue };
-        let told = name.strip_prefix(&wanted).and_then(|told| told.split_once('='));
-        if let Some((publisher, piece)) = told.and_then(|(publisher, told)| Some((publisher, read_piece(told)?))) {
+        let found = name.strip_prefix(&wanted).and_then(|rest| rest.split_once('='));
+        if let Some((publisher, piece)) = found.and_then(|(publisher, rest)| Some((publisher, read_piece(rest)?))) {
             publishers.entry(publisher).or_default().push((inode, piece));
         }
     }
@@ -177,8 +177,8 @@ fn pieces_of(port: &[u8]) -> Vec<String> {
     if text.is_empty() { vec![text] } else { pieces.collect() }
 }
 
-fn read_piece(told: &str) -> Option<Piece<'_>> {
-    let (place, piece) = told.split_once(':')?;
+fn read_piece(text: &str) -> Option<Piece<'_>> {
+    let (place, piece) = text.split_once(':')?;
     let (at, count) = place.split_once('/')?;
     Some((usize::from_str_radix(at, 16).ok()?, usize::from_str_radix(count, 16).ok()?, piece))
 }

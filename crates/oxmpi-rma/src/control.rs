@@ -253,7 +253,7 @@ impl Control {
     }
 
     /// The ranks that wait for `rank` in this round.
-    pub fn hearers(&self, rank: usize, round: u32) -> impl Iterator<Item = usize> + use<> {
+    pub fn waiters(&self, rank: usize, round: u32) -> impl Iterator<Item = usize> + use<> {
         let size = self.layout.ranks;
         steps(size, round).map(move |step| (rank + step) % size)
     }
@@ -438,8 +438,8 @@ mod tests {
                 for round in 0..control.rounds() {
                     let before = known.clone();
                     for (rank, what) in before.iter().enumerate() {
-                        for hearer in control.hearers(rank, round) {
-                            for (knows, said) in known[hearer].iter_mut().zip(what) {
+                        for waiter in control.waiters(rank, round) {
+                            for (knows, said) in known[waiter].iter_mut().zip(what) {
                                 *knows |= said;
                             }
                         }

@@ -287,7 +287,7 @@ impl Window {
             self.check_closed("no lock is possible now")?;
         }
         let Some(rank) = rank else {
-            if self.nobody_locked {
+            if self.proc_null_locked {
                 bail!(MPI_ERR_RMA_SYNC, "MPI_PROC_NULL is locked by this process already");
             }
             return Ok(None);
@@ -321,9 +321,9 @@ impl Window {
     }
 
     /// Locks `MPI_PROC_NULL`.
-    pub fn lock_nobody(&mut self) {
+    pub fn lock_proc_null(&mut self) {
         self.one_more_locked();
-        self.nobody_locked = true;
+        self.proc_null_locked = true;
     }
 
     /// Marks a rank as locked, with or without taking the lock.
@@ -352,7 +352,7 @@ impl Window {
         };
         let open = match target {
             Some(rank) => std::mem::replace(&mut self.targets[rank].open, Open::Shut),
-            None if std::mem::take(&mut self.nobody_locked) => Open::Unchecked,
+            None if std::mem::take(&mut self.proc_null_locked) => Open::Unchecked,
             None => Open::Shut,
         };
         if open == Open::Shut {

@@ -67,7 +67,7 @@ pub struct Window {
     pub base: usize,
     access: Access,
     /// `MPI_PROC_NULL` is among the locked ranks.
-    nobody_locked: bool,
+    proc_null_locked: bool,
     exposure: Exposure,
     /// How often each rank was the target of a start, and how often this rank's memory was exposed
     /// to each rank.
@@ -237,7 +237,7 @@ impl Window {
             facts: Box::new(facts),
             base,
             access: Access::Closed,
-            nobody_locked: false,
+            proc_null_locked: false,
             exposure: Exposure::Closed,
             started: vec![0; size].into(),
             exposed: vec![0; size].into(),
@@ -327,8 +327,8 @@ impl Window {
     /// Arrives at a round of a barrier; returns the number that others must reach.
     pub fn arrive(&self, node: &NodeMemory, round: u32) -> u64 {
         let goal = self.control.arrive(self.rank);
-        for hearer in self.control.hearers(self.rank, round) {
-            node.wake(self.process_of(hearer));
+        for waiter in self.control.waiters(self.rank, round) {
+            node.wake(self.process_of(waiter));
         }
         goal
     }

@@ -27,11 +27,11 @@ fn message(link: Link, from: usize, to: usize, n: usize) -> (Mode, Vec<u8>) {
 pub fn ordering(link: Link) {
     for ranks in [2, 3, 5] {
         let ranks = link.ranks(ranks);
-        run(link, ranks, |rank| everybody_to_everybody(link, rank, link.times(100)));
+        run(link, ranks, |rank| all_to_all(link, rank, link.times(100)));
     }
 }
 
-fn everybody_to_everybody(link: Link, rank: &mut Rank, messages: usize) {
+fn all_to_all(link: Link, rank: &mut Rank, messages: usize) {
     type Receive = (usize, usize, OpId, Vec<u8>);
     let (me, ranks) = (rank.me, rank.ranks);
     let mut random = Random(me as u64 ^ 77);

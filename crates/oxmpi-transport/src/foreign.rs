@@ -375,7 +375,7 @@ impl Incoming {
         let mut left = Vec::new();
         for (id, job) in jobs.iter_mut().filter(|(id, _)| !named.contains(id)) {
             let Some((foreign_sender, rings)) = job.visit.take() else { continue };
-            say_goodbye(&job.segment, foreign_sender, std::process::id(), barrier);
+            announce_departure(&job.segment, foreign_sender, std::process::id(), barrier);
             left.push((*id, rings));
         }
         let peers: Vec<(ProcessId, Peer)> = peers.iter().map(|(&id, &peer)| (id, peer)).collect();
@@ -432,19 +432,19 @@ fn visit(segment: &Segment, own: ProcessId) -> io::Result<(usize, Arc<Mapping>)>
     // A foreign sender may need a CPU like the ranks.
     segment.header().awake.fetch_add(1, Relaxed);
     let rings = Mapping::new(segment, segment.layout().foreign_rings(foreign_sender))
-        .inspect_err(|_| say_goodbye(segment, foreign_sender, pid, wait::WakeFence::Symmetric))?;
+        .inspect_err(|_| announce_departure(segment, foreign_sender, pid, wait::WakeFence::Symmetric))?;
     Ok((foreign_sender, Arc::new(rings)))
 }
 
 fn dismiss_if_dead(segment: &Segment, foreign_sender: usize) {
     let (found, pid) = (segment.foreign_sender(foreign_sender), segment.foreign_sender(foreign_sender).pid());
     if matches!(found.phase(), Phase::Present | Phase::Taken) && !lifeline::process_lives(pid) {
-        say_goodbye(segment, foreign_sender, pid, wait::WakeFence::Symmetric);
+        announce_departure(segment, foreign_sender, pid, wait::WakeFence::Symmetric);
     }
 }
 
 /// Tells the ranks of a segment that a foreign sender leaves.
-fn say_goodbye(segment: &Segment, foreign_sender: usize, pid: u32, barrier: wait::WakeFence) {
+fn announce_departure(segment: &Segment, foreign_sender: usize, pid: u32, barrier: wait::WakeFence) {
     if !segment.foreign_sender(foreign_sender).leave(pid) {
         return;
     }

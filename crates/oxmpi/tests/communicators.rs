@@ -24,8 +24,8 @@ fn sum(me: &Rank, on: Comm, given: i64) -> i64 {
 }
 
 fn remove(me: &Rank, comm: Comm) {
-    let told = comm::remove(&me.call_on(Fun::CommFree, comm), comm, |error| error).unwrap();
-    assert_eq!(told, None);
+    let mismatch = comm::remove(&me.call_on(Fun::CommFree, comm), comm, |error| error).unwrap();
+    assert_eq!(mismatch, None);
 }
 
 #[test]

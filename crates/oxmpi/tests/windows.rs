@@ -21,7 +21,7 @@ fn make(me: &Rank, flavor: Flavor, address: usize, size: usize) -> Win {
 fn fence(call: &Call, win: Win) {
     let mut guard = call.enter().unwrap();
     guard.win_mut(win).unwrap().window.check_fence(0).unwrap();
-    rma::meet(call, &mut guard, win).unwrap();
+    rma::synchronize(call, &mut guard, win).unwrap();
     guard.win_mut(win).unwrap().window.end_fence(0);
 }
 

@@ -72,7 +72,7 @@ mod alone {
     }
 
     #[test]
-    fn who_only_listened_waits_for_the_slot_it_takes() {
+    fn a_listener_waits_for_the_slot_it_takes() {
         let (_owned, memory) = Owned::new(2, 4, 64);
         let (mut a, mut b) = (BoardMember::over(memory, 0), BoardMember::over(memory, 1));
         for _ in 0..20 {

@@ -213,9 +213,9 @@ pub fn comm_split(cx: &Call, comm: Comm, color: c_int, key: c_int) -> Result<Com
 
 pub fn comm_free(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
     let handle = ending(cx, comm.get())?;
-    let told = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;
+    let mismatch = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;
     comm.set(MPI_COMM_NULL);
-    told.map_or(Ok(()), Err)
+    mismatch.map_or(Ok(()), Err)
 }
 
 pub fn comm_disconnect(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
@@ -239,12 +239,12 @@ pub fn comm_disconnect(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
         comm::run_agreement(cx, &mut guard, |io| async move { io.part(&participants).await })?;
     }
     drop(guard);
-    let told = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;
+    let mismatch = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;
     comm.set(MPI_COMM_NULL);
     let mut guard = cx.enter()?;
     guard.leave_related_jobs();
     guard.leave_foreign();
-    told.map_or(Ok(()), Err)
+    mismatch.map_or(Ok(()), Err)
 }
 
 /// The communicator to be freed, checked.

@@ -78,7 +78,7 @@ pub fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int) -> Result<Comm> 
     let first_is_near = participants.members.peer(Rank::new(0)) == near.peer(Rank::new(0));
     let all = participants.members.clone();
     let (context, said) =
-        comm::run_agreement(cx, &mut guard, |io| contexts::agree_and_hear(io, participants, u64::from(high != 0)))?;
+        comm::run_agreement(cx, &mut guard, |io| contexts::agree_and_gather(io, participants, u64::from(high != 0)))?;
     let (first, second) = if first_is_near { (near, far) } else { (far, near) };
     // In the order that all know, unless the first group wants to be high and the second does not.
     let group = match (said[0] != 0, said[first.len()] != 0) {

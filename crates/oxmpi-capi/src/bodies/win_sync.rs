@@ -21,7 +21,7 @@ pub fn win_fence(cx: &Call, assert: c_int, win: Win) -> Result<()> {
     if assert & alone == alone {
         full_fence();
     } else {
-        rma::meet(cx, &mut guard, win)?;
+        rma::synchronize(cx, &mut guard, win)?;
     }
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
@@ -88,7 +88,7 @@ pub fn win_lock(cx: &Call, lock_type: c_int, rank: c_int, assert: c_int, win: Wi
     let mut guard = cx.enter()?;
     let window = &mut guard.win_mut(win)?.window;
     let Some(rank) = window.check_lock(lock_type, rank, assert)? else {
-        window.lock_nobody();
+        window.lock_proc_null();
         return Ok(());
     };
     let exclusive = lock_type == MPI_LOCK_EXCLUSIVE;

@@ -51,7 +51,7 @@ pub fn finalize(cx: &Call) -> Result<()> {
     let mut guard = cx.enter_world()?;
     let different = guard.compare_before_leaving(MPI_COMM_WORLD);
     drop(guard);
-    let told = different.map(|error| raise::tell(cx, On::Comm(MPI_COMM_WORLD), error));
+    let mismatch = different.map(|error| raise::tell(cx, On::Comm(MPI_COMM_WORLD), error));
     let mut guard = cx.enter_world()?;
     guard.end_world();
     for handler in [guard.comms.world.errhandler, guard.comms.own.errhandler] {
@@ -62,7 +62,7 @@ pub fn finalize(cx: &Call) -> Result<()> {
     if LIBRARY.retire() {
         flush_and_leave(cx);
     }
-    told.map_or(Ok(()), Err)
+    mismatch.map_or(Ok(()), Err)
 }
 
 /// The last user of the library in this process has ended. Everything sent must arrive, even if
@@ -106,7 +106,7 @@ pub fn abort(comm: Comm, errorcode: c_int) -> Result<()> {
     if let Some(Ok(comm)) = library::enter().as_ref().map(|guard| guard.comm(comm)) {
         of = comm.describe();
     }
-    raise::say(&format!("{}: MPI_Abort({of}, {errorcode})\n", raise::who()));
+    raise::say(&format!("{}: MPI_Abort({of}, {errorcode})\n", raise::process_name()));
     raise::abort(errorcode)
 }
 

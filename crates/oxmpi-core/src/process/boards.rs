@@ -46,8 +46,7 @@ impl Process {
     /// Whether the ranks of a board, or those of its owner's job, outnumber the CPUs.
     pub fn is_oversubscribed(&self, ranks: usize) -> bool {
         let node = self.engine.node();
-        !node.job().has_cpu_for_everybody()
-            || ranks > node.job().cpus.load(std::sync::atomic::Ordering::Relaxed) as usize
+        !node.job().has_cpu_for_all() || ranks > node.job().cpus.load(std::sync::atomic::Ordering::Relaxed) as usize
     }
 
     /// The number of boards that this process has joined.

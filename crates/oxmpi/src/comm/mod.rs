@@ -145,8 +145,8 @@ pub fn root_of(comm: &Made, root: i32) -> Result<usize> {
 pub fn remove(call: &Call, comm: Comm, tell: impl FnOnce(Error) -> Error) -> Result<Option<Error>> {
     call.library().delete_attributes(Object::Comm(comm))?;
     let different = call.enter()?.compare_before_leaving(comm);
-    let told = different.map(tell);
+    let mismatch = different.map(tell);
     let removed = call.enter()?.remove_comm(comm)?;
     call.library().errhandlers().detach(removed.errhandler);
-    Ok(told)
+    Ok(mismatch)
 }

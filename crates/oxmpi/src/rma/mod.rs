@@ -5,4 +5,4 @@ pub mod access;
 pub mod hints;
 pub mod window;
 
-pub use window::{WindowArgs, make, map_together, meet, remove};
+pub use window::{WindowArgs, make, map_together, remove, synchronize};

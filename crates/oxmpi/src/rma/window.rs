@@ -89,7 +89,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
     check_nodes(guard, comm, flavor)?;
     let shared = if flavor == Flavor::Create && size > 0 { guard.memory.area_of(address, size) } else { None };
     let (area, inside) = shared.unwrap_or((Area { offset: 0, bytes: 0 }, 0));
-    let told = MemberInfo {
+    let own_info = MemberInfo {
         size,
         unit,
         address,
@@ -101,7 +101,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         inside,
     };
     let participants = guard.comm_mut(comm)?.participants(own);
-    let words = run_agreement(call, guard, |io| async move { io.gather(&participants, &told.words()).await })?;
+    let words = run_agreement(call, guard, |io| async move { io.gather(&participants, &own_info.words()).await })?;
     let all: Vec<MemberInfo> = words.chunks_exact(INFO_WORDS).map(MemberInfo::from_words).collect();
 
     // The program's own memory is accessed with system calls, unless a process is not allowed to.
@@ -269,10 +269,10 @@ impl MemoryLayout {
     }
 
     /// The offset of a rank's memory, after all have exchanged theirs.
-    fn offset(&self, rank: usize, told: &[u64]) -> usize {
+    fn offset(&self, rank: usize, offsets: &[u64]) -> usize {
         match self.contiguous {
-            true => told[self.first] as usize + (self.starts[rank] - self.starts[0]),
-            false => told[rank] as usize,
+            true => offsets[self.first] as usize + (self.starts[rank] - self.starts[0]),
+            false => offsets[rank] as usize,
         }
     }
 }
@@ -304,7 +304,7 @@ pub fn map_together(call: &Call, guard: &mut Guard, comm: Comm, rank: usize, byt
 }
 
 /// Waits for all ranks of a window.
-pub fn meet(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
+pub fn synchronize(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
     for round in 0..guard.win(win)?.window.control.rounds() {
         let goal = guard.win(win)?.window.arrive(guard.engine.node(), round);
         call.wait_window(guard, win, Awaited::Round(round, goal), |window| window.has_arrived(round, goal))?;
@@ -319,7 +319,7 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     call.library().delete_attributes(Object::Win(win))?;
     let mut guard = call.enter()?;
     guard.win_mut(win)?.window.synchronize_copies();
-    meet(call, &mut guard, win)?;
+    synchronize(call, &mut guard, win)?;
     guard.win_mut(win)?.window.synchronize_copies();
     // The first rank frees the memory when no rank uses it any more.
     let window = &guard.win(win)?.window;

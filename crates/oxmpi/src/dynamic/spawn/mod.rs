@@ -75,7 +75,7 @@ pub fn spawn(
         });
         let counts = announce(call, guard, comm, root, attempt.as_ref())?;
         if counts.iter().all(|count| count.spawned == 0) {
-            return Ok(Spawned { intercomm: nobody(call, guard, comm)?, counts });
+            return Ok(Spawned { intercomm: empty_remote_group(call, guard, comm)?, counts });
         }
         let mut attempt = attempt.and_then(Result::ok);
         match accept(call, guard, comm, root, attempt.as_mut()) {
@@ -144,7 +144,7 @@ fn accept(call: &Call, guard: &mut Guard, comm: Comm, root: usize, attempt: Opti
 }
 
 /// An intercommunicator with an empty remote group, when no processes were requested.
-fn nobody(call: &Call, guard: &mut Guard, comm: Comm) -> Result<Comm> {
+fn empty_remote_group(call: &Call, guard: &mut Guard, comm: Comm) -> Result<Comm> {
     let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);
     let group = guard.comm(comm)?.group.clone();
