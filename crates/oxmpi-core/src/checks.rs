@@ -45,7 +45,7 @@ pub(crate) fn bad_address(address: usize) -> Error {
     let text = match address {
         0 => "the buffer is a null pointer, but the count is not zero".into(),
         MPI_IN_PLACE => "MPI_IN_PLACE is not a buffer for this call".into(),
-        _ => format!("the buffer's address {address:#x} is not memory"),
+        _ => format!("the buffer's address {address:#x} is invalid"),
     };
     Error::new(MPI_ERR_BUFFER, text)
 }

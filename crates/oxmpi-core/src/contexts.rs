@@ -178,7 +178,7 @@ async fn settle(io: &AgreementIo, participants: &Participants, known: Option<Pro
                 let mut words = [context, used, key];
                 io.tell(participants, &mut words).await?;
                 if words[2] != key {
-                    bail!(MPI_ERR_ARG, "the members of the new communicator call with different groups or string tags");
+                    bail!(MPI_ERR_ARG, "the members of the new communicator passed different groups or string tags");
                 }
                 Proposal::from_words(&words)
             }

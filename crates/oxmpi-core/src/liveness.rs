@@ -219,7 +219,7 @@ impl Process {
         }
         let list: Vec<String> = tags.iter().take(MOST_TAGS).map(i32::to_string).collect();
         let more = if tags.len() > MOST_TAGS { ", …" } else { "" };
-        format!("; what has come and matches no receive has the tags {}{more}", list.join(", "))
+        format!("; messages that arrived and match no receive have the tags {}{more}", list.join(", "))
     }
 
     /// A program has polled in vain for something that another process does, and may poll for ever.

@@ -251,7 +251,7 @@ pub fn lock(receiving: &Mutex<Receiving>) -> MutexGuard<'_, Receiving> {
 
 fn check_partition(partition: i32, partitions: usize) -> Result<()> {
     if partition < 0 || partition as usize >= partitions {
-        bail!(MPI_ERR_ARG, "there is no partition {partition}; they have numbers from 0 to {}", partitions - 1);
+        bail!(MPI_ERR_ARG, "there is no partition {partition}; the partitions are 0 to {}", partitions - 1);
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ pub fn predefined_combine(op: usize, datatype: usize) -> Option<Combine> {
 /// The one predefined type that all types consist of.
 pub fn only_element(types: &[&Arc<Datatype>]) -> Result<&'static Named> {
     let Some(element) = types[0].only() else {
-        bail!(MPI_ERR_TYPE, "{:?} is not made of one predefined datatype, as an accumulate needs", types[0]);
+        bail!(MPI_ERR_TYPE, "{:?} is not made of one predefined datatype, which an accumulate requires", types[0]);
     };
     for other in &types[1..] {
         match other.only() {
@@ -51,7 +51,9 @@ pub fn only_element(types: &[&Arc<Datatype>]) -> Result<&'static Named> {
             Some(found) => {
                 bail!(MPI_ERR_TYPE, "the datatypes differ: one is made of {}, another of {}", element.name, found.name)
             }
-            None => bail!(MPI_ERR_TYPE, "{other:?} is not made of one predefined datatype, as an accumulate needs"),
+            None => {
+                bail!(MPI_ERR_TYPE, "{other:?} is not made of one predefined datatype, which an accumulate requires")
+            }
         }
     }
     Ok(element)

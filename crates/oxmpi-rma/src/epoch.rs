@@ -417,7 +417,7 @@ impl Window {
     pub fn attach(&mut self, base: usize, size: usize) -> Result<()> {
         self.check_dynamic()?;
         let Some(end) = base.checked_add(size).filter(|_| base != 0 || size == 0) else {
-            bail!(MPI_ERR_BASE, "{size} bytes at {base:#x} are not memory");
+            bail!(MPI_ERR_BASE, "{base:#x} is not the address of {size} bytes");
         };
         let table = self.control.attached(self.rank);
         let last = table.before((end.max(base + 1) - 1) as u64);

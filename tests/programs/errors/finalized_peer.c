@@ -59,8 +59,8 @@ int main(int argc, char **argv) {
     // What was sent before the end is received.
     OK(MPI_Recv(big, 1 << 20, MPI_BYTE, 1, TAG_SENT + 1, MPI_COMM_WORLD, &status));
     fails(MPI_Recv(&value, 1, MPI_INT, 1, TAG_NEVER, MPI_COMM_WORLD, &status), "MPI_Recv",
-          "rank 1 of MPI_COMM_WORLD has called MPI_Finalize, so no message with tag 7 will come from it; what has come and "
-          "matches no receive has the tags 5");
+          "rank 1 of MPI_COMM_WORLD has called MPI_Finalize, so no message with tag 7 will come from it; messages that arrived and "
+          "match no receive have the tags 5");
     OK(MPI_Recv(&value, 1, MPI_INT, 1, TAG_SENT, MPI_COMM_WORLD, &status));
     CHECK_EQ(value, 42);
     fails(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status), "MPI_Recv",

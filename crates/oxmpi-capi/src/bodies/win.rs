@@ -19,7 +19,7 @@ use std::ffi::c_int;
 pub fn win_create(cx: &Call, base: usize, size: Aint, disp_unit: i64, info: InfoHandle, comm: Comm) -> Result<Win> {
     let size_given = window::check_size(size)?;
     if base == 0 && size > 0 || base.checked_add(size_given).is_none() {
-        bail!(MPI_ERR_BASE, "{size} bytes at {base:#x} are not memory");
+        bail!(MPI_ERR_BASE, "{base:#x} is not the address of {size} bytes");
     }
     make(cx, Flavor::Create, base, size, disp_unit, info, comm).map(|(_, win)| win)
 }

@@ -81,7 +81,7 @@ fn general(guard: &mut Guard, origin: SourceArg, old: Option<TargetArg>, target:
         from = Some(guard.source_of(origin)?);
         types.push(origin.datatype);
     } else if old.is_none() {
-        bail!(MPI_ERR_OP, "MPI_NO_OP is for operations that return what was there; use MPI_Get_accumulate");
+        bail!(MPI_ERR_OP, "MPI_NO_OP is only for operations that return the old value; use MPI_Get_accumulate");
     }
     let mut to = None;
     if let Some(old) = old {
@@ -109,7 +109,7 @@ fn check_op(op: Op) -> Result<oxmpi_ops::Op> {
 fn bad_op(op: Op) -> Error {
     let text = match op {
         MPI_OP_NULL => String::from("the operation is MPI_OP_NULL"),
-        _ => format!("{:#x} is not a predefined operation; windows know no others", op.0),
+        _ => format!("{:#x} is not a predefined operation; accumulates allow no others", op.0),
     };
     Error::new(MPI_ERR_OP, text)
 }
@@ -169,7 +169,7 @@ pub fn fetch_and_op(
 fn check_predefined(guard: &Guard, datatype: Datatype) -> Result<()> {
     let found = guard.datatype(datatype)?;
     if !found.is_predefined() {
-        bail!(MPI_ERR_TYPE, "{found:?} is not a predefined datatype, as this function needs");
+        bail!(MPI_ERR_TYPE, "{found:?} is not a predefined datatype, which this function requires");
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ impl Process {
     pub(crate) fn bad_comm(&self, handle: handle::Comm) -> Error {
         if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
             let name = if handle == MPI_COMM_WORLD { "MPI_COMM_WORLD" } else { "MPI_COMM_SELF" };
-            return Error::new(MPI_ERR_COMM, format!("{name} exists between MPI_Init and MPI_Finalize only"));
+            return Error::new(MPI_ERR_COMM, format!("{name} exists only between MPI_Init and MPI_Finalize"));
         }
         bad_handle(&self.comms.made, MPI_ERR_COMM, handle.0, "communicator", MPI_COMM_NULL.0, "MPI_COMM_NULL")
     }

@@ -143,7 +143,7 @@ async fn compare<T>(
     if let Some(rank) = said.iter().position(|&word| word != said[0]) {
         let what = |word: u64| if word == 0 { "MPI_UNWEIGHTED" } else { "weights" };
         let (first, other) = (what(said[0]), what(said[rank]));
-        bail!(MPI_ERR_ARG, "rank 0 gives {first} and rank {rank} gives {other}; all must give the same");
+        bail!(MPI_ERR_ARG, "rank 0 passes {first} and rank {rank} passes {other}; all must pass the same");
     }
     Ok(own)
 }

@@ -31,7 +31,7 @@ impl Graph {
     pub fn new(index: Vec<i32>, edges: Vec<i32>) -> Result<Graph> {
         for (edge, &node) in edges.iter().enumerate() {
             if node < 0 || node as usize >= index.len() {
-                bail!(MPI_ERR_RANK, "edges[{edge}] is {node}, which is no node of a graph of {} nodes", index.len());
+                bail!(MPI_ERR_RANK, "edges[{edge}] is {node}, but the graph has {} nodes", index.len());
             }
         }
         Ok(Graph { index, edges })

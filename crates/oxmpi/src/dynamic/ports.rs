@@ -209,7 +209,7 @@ fn await_any(
         let op = guard.engine.recv(pattern, unsafe { word.lend_to_write() });
         let what = Asking::new(LOOK, |process: &mut Process| match still_there() {
             Ok(()) if is_open(process) => None,
-            Ok(()) => Some(Error::new(MPI_ERR_PORT, format!("the port \"{name}\" was closed meanwhile"))),
+            Ok(()) => Some(Error::new(MPI_ERR_PORT, format!("the port \"{name}\" was closed while this call waited"))),
             Err(error) => Some(error),
         });
         let came = call.wait(guard, &what, |process| process.engine.take_outcome(op));

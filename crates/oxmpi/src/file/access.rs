@@ -173,7 +173,7 @@ fn line_up(
     if class == 0
         && let Some(failed) = all.iter().position(|words| words[0] != 0)
     {
-        bail!(all[failed][0] as i32, "the call has failed on rank {failed}, which was told why");
+        bail!(all[failed][0] as i32, "the call failed on rank {failed}; its error there says why");
     }
     let wanted = |ranks: &[[u64; 2]]| ranks.iter().map(|words| words[1] as i64).sum::<i64>();
     // The pointer moves before any process can return and use it again.

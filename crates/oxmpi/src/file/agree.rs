@@ -70,7 +70,7 @@ pub fn agree<T, const N: usize>(
         let given = gather(call, guard, among, same.map(|(_, value)| value))?;
         for (index, (name, value)) in same.into_iter().enumerate() {
             if let Some(rank) = given.iter().position(|words| words[index] != value) {
-                bail!(MPI_ERR_NOT_SAME, "rank {rank} gave another {name} than this rank");
+                bail!(MPI_ERR_NOT_SAME, "rank {rank} passed another {name} than this rank");
             }
         }
     }

@@ -44,7 +44,7 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
     let first = first?;
     if said[0] != 0 {
         let shown = String::from_utf8_lossy(name);
-        bail!(said[0] as i32, "\"{shown}\" cannot be opened on rank 0, which was told why");
+        bail!(said[0] as i32, "\"{shown}\" cannot be opened on rank 0; its error there says why");
     }
     let opened = match first {
         Some(file) => Ok(file),

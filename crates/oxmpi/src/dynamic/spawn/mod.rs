@@ -230,7 +230,7 @@ fn failure(words: &[u64], root: usize) -> Refusal {
     let mut bytes: Vec<u8> = words[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
     bytes.truncate(words[2] as usize);
     let text = String::from_utf8_lossy(&bytes);
-    let error = Error::new(words[1] as i32, format!("rank {root}, the root, has spawned nothing: {text}"));
+    let error = Error::new(words[1] as i32, format!("rank {root}, the root, could not spawn: {text}"));
     Refusal { error, most: words[0] as usize }
 }
 
