@@ -39,7 +39,7 @@ static void several(int n) {
         if (i % 2) {
             MPI_Request r;
             OK(MPI_Ibsend(out, n, MPI_BYTE, right, 2, MPI_COMM_WORLD, &r));
-            OK(MPI_Wait(&r, MPI_STATUS_IGNORE)); // local: nobody receives yet
+            OK(MPI_Wait(&r, MPI_STATUS_IGNORE)); // local: no receive is posted yet
         } else {
             OK(MPI_Bsend(out, n, MPI_BYTE, right, 2, MPI_COMM_WORLD));
         }

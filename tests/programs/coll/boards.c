@@ -1,7 +1,7 @@
 // ranks: 2 3 5
 // timeout: 120
-// Communicators that have collective operations come and go by the thousand, and more are alive than the library has boards
-// that are shared. Nothing grows, everything works. Layouts may differ from rank to rank, and so may what is in place.
+// Thousands of communicators with collective operations are made and freed, and more exist at a time than the library has boards
+// to share. Memory does not grow, and all operations work. Layouts may differ from rank to rank, and so may what is in place.
 #include "../check.h"
 
 enum { CYCLES = 1500, LIVE = 1100, LONGEST = 40000 };

@@ -207,7 +207,7 @@ static void requests(void) {
     FAILS_(MPI_Cancel(&request), MPI_ERR_REQUEST, "MPI_Cancel");
     FAILS_(MPI_Start(&request), MPI_ERR_REQUEST, "MPI_Start");
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    // A persistent one is not started twice, nor freed or cancelled meanwhile.
+    // A persistent one is not started twice, nor freed or cancelled while it is active.
     OK(MPI_Barrier_init(world, MPI_INFO_NULL, &request));
     OK(MPI_Start(&request));
     FAILS_(MPI_Request_free(&request), MPI_ERR_REQUEST, "MPI_Request_free");

@@ -1,5 +1,5 @@
 // ranks: 2 3 4 7 8
-// Collective operations between two groups: beside the root, where the root is MPI_PROC_NULL, no other argument counts, whatever it is.
+// Collective operations between two groups: at ranks that pass MPI_PROC_NULL as the root, no other argument is significant.
 // All rooted operations, blocking, nonblocking and persistent.
 #include "../check.h"
 

@@ -1,7 +1,7 @@
 // ranks: 2
 // timeout: 60
-// On a machine where a sleeping process comes back late, processes that wait for each other do not sleep at every step once one of
-// them was late. Such a machine is played by a system call of our own that takes its time after every sleep.
+// On a machine where a sleeping process wakes up late, processes that wait for each other do not sleep at every step once one of
+// them was late. A system call of the test that delays every wake-up simulates such a machine.
 #define _GNU_SOURCE
 #include "../check.h"
 #include <dlfcn.h>

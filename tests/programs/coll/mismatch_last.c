@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
     }
     const int code = frees ? MPI_Comm_free(&comm) : MPI_SUCCESS;
     if (frees) CHECK(comm == MPI_COMM_NULL);
-    // Ranks that made no such call at all may hear of it, too, where it went by messages.
+    // Ranks that made no such call may get the error, too, if it went by messages.
     if (right || (rank != 1 && !later)) CHECK_EQ(code, MPI_SUCCESS);
     if (!right && rank == 1) {
         CHECK_CLASS(code, later ? MPI_ERR_OTHER : MPI_ERR_ROOT);

@@ -158,7 +158,7 @@ static int destinations(int who, int *list) {
             for (int i = size - 1; i >= 0; i--)
                 for (int k = 0; k < ((who * 3 + i * 5) % 4 == 0 ? 1 : (who + 2 * i) % 5 == 2 ? 3 : 0); k++) list[n++] = i;
             break;
-        case 3: // from all to rank 0, which answers nobody
+        case 3: // from all to rank 0, which sends nothing
             if (who) list[n++] = 0;
             break;
         case 4: break;

@@ -1,5 +1,5 @@
 // ranks: 1 3
-// Operations that the program makes: what their functions are given, in which pieces, and how long they live.
+// User-defined operations: the arguments of their functions, in which pieces, and their lifetime.
 #include "../check.h"
 #include <sys/mman.h>
 

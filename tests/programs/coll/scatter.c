@@ -1,7 +1,7 @@
 // ranks: 1 2 3 4 5 6 7 8 9
 // cflags: -O2
 // MPI_Scatter and MPI_Scatterv in all forms: every root, in place, different layouts on the two sides, irregular counts, both kinds of
-// communicators. What the standard calls not significant is nonsense here.
+// communicators. Arguments that are not significant have invalid values.
 #include "coll.h"
 
 enum { MOST = 16 };

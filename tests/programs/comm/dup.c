@@ -1,5 +1,5 @@
 // ranks: 1 2 3 4 7 8
-// Duplicates: the same processes, contexts of their own, attributes copied as their callbacks say, handlers inherited, hints
+// Duplicates: the same processes, separate contexts, attributes copied as their callbacks decide, handlers inherited, hints
 // and names not; blocking and nonblocking.
 #include "../check.h"
 

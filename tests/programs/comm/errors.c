@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
         CHECK_ERROR(MPI_Comm_create_group(MPI_COMM_SELF, world, 0, &comm), MPI_ERR_GROUP, "MPI_Comm_create_group");
     }
     if (size > 1 && rank < 2) {
-        // The members do not agree on what they make: one of them finds out.
+        // The members make different objects: one of them gets an error.
         int list[2] = {0, 1};
         OK(MPI_Group_incl(world, 2, list, &pair));
         int code;
@@ -84,7 +84,7 @@ int main(int argc, char **argv) {
         }
         OK(MPI_Group_free(&pair));
     }
-    // The object's own handler hears of it.
+    // The object's own handler gets the error.
     OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
     OK(MPI_Comm_set_name(comm, "a name of its own"));
     int code = MPI_Send(&zero, 1, MPI_INT, 7, 0, comm);

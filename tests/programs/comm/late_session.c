@@ -1,7 +1,7 @@
 // ranks: 2
 // timeout: 30
-// A process ends its last session, and opens another one or the world later: processes that wait for it meanwhile are not told
-// that it has finalized.
+// A process ends its last session, and opens another one or the world later: processes that wait for it in between get no error
+// because it has finalized.
 #include "../check.h"
 
 static MPI_Comm join(MPI_Session *session) {

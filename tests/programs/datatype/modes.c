@@ -1,5 +1,5 @@
 // ranks: 1 2 4
-// Types with gaps in every way to send and to receive: buffered, synchronous, ready, kept, probed; the type may be gone.
+// Types with gaps in every way to send and to receive: buffered, synchronous, ready, persistent, probed; the type may already be freed.
 #include "layout.h"
 
 enum { BLOCKS = 3000, WORDS = 5 * BLOCKS };

@@ -71,7 +71,7 @@ static void exchange(Rows out, Rows in) {
         CHECK_EQ(got, arrived);
     }
     check_rows(in, b, arrived, last);
-    // By address, and with a type that is freed meanwhile.
+    // By address, and with a type that is freed before the receive.
     if (out.total <= in.total) {
         MPI_Request requests[2];
         MPI_Datatype there;

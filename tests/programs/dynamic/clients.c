@@ -1,6 +1,6 @@
 // ranks: 1 2
 // timeout: 100
-// A server whose clients come and go one after the other keeps nothing of them: no descriptor, no mapping, no memory.
+// A server whose clients connect and disconnect one after another leaks nothing: no descriptor, no mapping, no memory.
 #include "jobs.h"
 #include <dirent.h>
 

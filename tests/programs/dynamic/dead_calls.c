@@ -1,6 +1,6 @@
 // ranks: 2
 // timeout: 120
-// A process of another job dies while this job waits for it in a call: every call says so, on every rank, and none waits for
+// A process of another job dies while this job waits for it in a call: every call gets an error, on every rank, and none waits for
 // ever or blames different collective calls.
 #include "jobs.h"
 #include <signal.h>

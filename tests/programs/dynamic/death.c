@@ -1,6 +1,6 @@
 // ranks: 1 2
 // timeout: 40
-// A process of another job that ends without a word is not waited for: what it was to do fails, and others can still connect.
+// A process of another job that dies is not waited for: operations with it fail, and others can still connect.
 #include "jobs.h"
 #include <signal.h>
 

@@ -1,6 +1,6 @@
 // ranks: 1 2
 // timeout: 30
-// Two processes at the ends of a socket become an intercommunicator, and the socket is as quiet as before.
+// Two processes at the ends of a socket become an intercommunicator, and no bytes are left in the socket.
 #include "jobs.h"
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 // args: 1
 // args: 2
 // timeout: 60
-// An intracommunicator of two jobs does what those of one job do: collective operations, parts, windows, groups, files.
+// An intracommunicator of two jobs works like one of a single job: collective operations, parts, windows, groups, files.
 #include "jobs.h"
 
 static int all, me;

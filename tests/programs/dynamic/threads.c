@@ -1,7 +1,7 @@
 // ranks: 1
 // timeout: 60
 // cflags: -pthread
-// Threads of two processes connect, talk and disconnect at the same time, each pair at a port of its own.
+// Threads of two processes connect, communicate and disconnect at the same time, each pair at its own port.
 #include "jobs.h"
 #include <pthread.h>
 

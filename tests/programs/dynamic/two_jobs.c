@@ -2,7 +2,7 @@
 // args: 1
 // args: 2
 // timeout: 60
-// Two jobs that were started separately connect, talk in all ways, and disconnect.
+// Two jobs that were started separately connect, communicate in all ways, and disconnect.
 #include "jobs.h"
 
 static int remote;

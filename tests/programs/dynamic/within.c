@@ -47,10 +47,10 @@ static void port_errors(void) {
     CHECK_ERROR(MPI_Open_port(MPI_INFO_NULL, NULL), MPI_ERR_ARG, "port_name");
     CHECK_ERROR(MPI_Comm_join(-1, &inter), MPI_ERR_ARG, "MPI_Comm_join");
     CHECK_ERROR(MPI_Comm_join(1000, &inter), MPI_ERR_ARG, "1000");
-    // The others hear of what is wrong at the root.
+    // The others get an error when the root's arguments are wrong.
     CHECK_CLASS(MPI_Comm_connect("nonsense", MPI_INFO_NULL, size - 1, MPI_COMM_WORLD, &inter), MPI_ERR_PORT);
     CHECK_CLASS(MPI_Comm_accept(rank ? "nothing" : NULL, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter), MPI_ERR_ARG);
-    // A port at which no process accepts, and one that is closed meanwhile.
+    // A port at which no process accepts, and one that is closed during the call.
     MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
     MPI_Info info;
     MPI_Info_create(&info);

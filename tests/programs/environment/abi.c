@@ -34,7 +34,7 @@ static void fortran(void) {
     MPI_Info info = MPI_INFO_ENV, wrong, given;
     int yes = 1, no = 0, got_yes = -1, got_no = -1, is_set = -1;
     OK(MPI_Abi_get_fortran_info(&info));
-    CHECK(info == MPI_INFO_NULL); // nobody has told yet
+    CHECK(info == MPI_INFO_NULL); // not set yet
     OK(MPI_Info_create(&wrong));
     OK(MPI_Info_set(wrong, "mpi_integer_size", "8"));
     CHECK_ERROR(MPI_Abi_set_fortran_info(wrong), MPI_ERR_ABI, "mpi_integer_size");

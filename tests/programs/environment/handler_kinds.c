@@ -81,7 +81,7 @@ static void files(void) {
     CHECK_EQ(last_code, MPI_ERR_NO_SUCH_FILE);
     CHECK(last_file == MPI_FILE_NULL);
     CHECK_ERROR(MPI_File_call_errhandler(wrong, MPI_ERR_IO), MPI_ERR_FILE, "MPI_File_call_errhandler");
-    CHECK_EQ(calls, 2); // of an error on no file the same one hears
+    CHECK_EQ(calls, 2); // the same handler gets errors on no file
     OK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
     CHECK_ERROR(MPI_File_get_errhandler(wrong, &got), MPI_ERR_FILE, "MPI_File_get_errhandler");
     CHECK_EQ(calls, 2);

@@ -1,5 +1,5 @@
 // ranks: 1 2 3 4 7 8
-// Attributes that the program hangs on communicators: keys, values, callbacks that run when an attribute is
+// Attributes that the program sets on communicators: keys, values, callbacks that run when an attribute is
 // replaced or deleted, keys that live on in attributes after they were freed, and mistakes.
 #include "../check.h"
 

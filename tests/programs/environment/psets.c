@@ -31,7 +31,7 @@ static int listed(const char *name) {
     return times;
 }
 
-// The set has the ranks from first on, so many, and this process hears of it when it is one of them.
+// The set has so many ranks from first on, and this process sees it if it is one of them.
 static MPI_Group check_set(const char *name, int first, int count, int world_rank, MPI_Group all) {
     MPI_Group group;
     OK(MPI_Group_from_session_pset(session, name, &group));

@@ -1,5 +1,5 @@
 // ranks: 1 2
-// MPI_Wtime runs forward at the speed of the clock on the wall; MPI_Wtick is its step.
+// MPI_Wtime advances like the wall clock; MPI_Wtick is its resolution.
 #include "../check.h"
 
 int main(int argc, char **argv) {

@@ -2,7 +2,7 @@
 // expect-exit: 16
 // expect-stderr: MPI_Send
 // expect-stderr: after MPI_Finalize
-// A call after MPI_Finalize: said on stderr, and the program stops with a failure.
+// A call after MPI_Finalize prints an error and ends the program with a failure.
 #include <mpi.h>
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 // expect-exit: 16
 // expect-stderr: MPI_Comm_rank
 // expect-stderr: before MPI_Init
-// A call before MPI_Init that is not one of those always allowed: said on stderr, and the program stops.
+// A call before MPI_Init that is not always allowed prints an error and ends the program.
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 // ranks: 1 2 3 4 7 8
 // expect-exit: 3
 // expect-stderr: my own message
-// A handler of the program's own may end the job itself.
+// A user-defined error handler may end the job itself.
 #include "../check.h"
 
 static void mine(MPI_Comm *comm, int *code, ...) {

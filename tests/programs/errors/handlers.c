@@ -116,7 +116,7 @@ static void restore(void) {
     CHECK_EQ(calls, 1);
 }
 
-// Which communicator hears: that of the request; MPI_COMM_SELF where there is none.
+// Which communicator's handler is called: that of the request; MPI_COMM_SELF where there is none.
 static void whose(void) {
     int value[2] = {0, 0}, in[1], code;
     MPI_Errhandler self_handler;

@@ -1,5 +1,5 @@
 // ranks: 1 2 4
-// Errors that concern no communicator: the handler of MPI_COMM_WORLD hears of them as long as the program has chosen none
+// Errors that concern no communicator: the handler of MPI_COMM_WORLD gets them while the program has set none
 // for MPI_COMM_SELF, as before MPI-4.0; from then on that of MPI_COMM_SELF.
 #include "../check.h"
 

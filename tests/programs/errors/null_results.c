@@ -1,5 +1,5 @@
 // ranks: 1 2 4
-// Where a call that makes something fails, the handle is null and not what happened to be there.
+// When a call that makes an object fails, it stores a null handle.
 #include "../check.h"
 
 // Starts as a handle that means nothing.

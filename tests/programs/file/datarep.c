@@ -1,5 +1,5 @@
 // ranks: 1 2 3
-// Representations of the program's own: ints as eleven digits, shorts as two, what is written lies so in the file.
+// User-defined data representations: ints as eleven digits, shorts as two, what is written lies so in the file.
 #include "files.h"
 
 static MPI_File fh;

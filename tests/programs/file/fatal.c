@@ -1,7 +1,7 @@
 // ranks: 2
 // expect-exit: nonzero
 // expect-stderr: MPI_File_write_at on file "data" failed: MPI_ERR_READ_ONLY
-// A file whose errors are fatal says which file and which call.
+// The message of a fatal file error names the file and the call.
 #include "files.h"
 
 int main(int argc, char **argv) {

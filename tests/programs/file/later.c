@@ -84,7 +84,7 @@ static void requests(void) {
     close_file(&fh);
 }
 
-// A begin and its end; meanwhile no other collective call.
+// A begin and its end; in between no other collective call.
 static void split(void) {
     int block[BLOCK], got[BLOCK];
     const MPI_Offset bytes = sizeof block, mine = rank * bytes;

@@ -1,7 +1,7 @@
 // ranks: 6
 // launch: --pretend-nodes 3,1,2
 // args: 000122
-// Ranks that believe to be on three nodes, uneven ones: which of them share memory, and what they can do with those
+// Ranks on three pretended nodes of different sizes: which of them share memory, and what they can do with those
 // that do not. The argument says the node of each rank.
 #include "../check.h"
 

@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     OK(MPI_Request_free(&r));
     OK(MPI_Request_free(&usual));
 
-    // Both sides are of one size, or hear of it; and of how much has come.
+    // If the sizes differ, the receiver gets an error; it sees how much has arrived.
     MPI_Status status;
     for (int sent = 4; sent >= 2; sent -= 2) {
         int count;

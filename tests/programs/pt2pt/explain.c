@@ -6,7 +6,7 @@
 // expect-stderr: process 0: messages to process 1: 100 bytes, offered with its bytes, because synchronous mode
 // expect-stderr: process 0: long messages from process 1: 100000 bytes, 
 // expect-stderr: as packets, because the sender's buffer has many short pieces
-// With OXMPI_EXPLAIN=1 process 0 says how messages to and from each other process go, and why.
+// With OXMPI_EXPLAIN=1 process 0 explains how messages to and from each other process are sent, and why.
 #include "../check.h"
 
 static char buffer[200000];

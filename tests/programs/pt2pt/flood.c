@@ -1,7 +1,7 @@
 // ranks: 2 3
 // timeout: 120
 // cflags: -O2
-// A receiver that is slower than its senders is not filled up without bound: the senders are slowed down.
+// The memory of a receiver that is slower than its senders is bounded: the senders are slowed down.
 // Two GiB of small messages come in all while the receiver's memory stays small.
 #include "../check.h"
 

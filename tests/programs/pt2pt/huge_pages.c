@@ -1,5 +1,5 @@
 // ranks: 2 3
-// Long buffers that are communicated over and over come to lie on huge pages and hold what they held. The process does not get
+// Long buffers that are communicated repeatedly are moved to huge pages and keep their content. The process does not get
 // larger, and memory beside the buffers that was never used stays unused. Rank 1 does without: OXMPI_HUGE_PAGES=0.
 #define _GNU_SOURCE
 #include "../check.h"

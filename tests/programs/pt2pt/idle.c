@@ -1,6 +1,6 @@
 // ranks: 2 4 8
 // A rank that waits uses no CPU time, whatever call it waits in: the last rank sleeps outside MPI for a
-// second at a time, all others are blocked meanwhile.
+// second at a time, all others are blocked.
 #include "../check.h"
 
 enum { BIG = 8 << 20, PAUSE_MS = 700 };

@@ -1,6 +1,6 @@
 // ranks: 1 2
 // timeout: 180
-// Nothing is lost: hundreds of thousands of operations of every kind leave the process as large as it was.
+// No leaks: hundreds of thousands of operations of every kind do not grow the process.
 #include "../check.h"
 
 static int right, left;

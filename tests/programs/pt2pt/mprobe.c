@@ -46,7 +46,7 @@ static void sizes_and_ways(void) {
         }
 }
 
-// Many messages matched first and received in reverse order; others pass them meanwhile.
+// Many messages matched first and received in reverse order; other messages overtake them.
 static void reverse(void) {
     enum { N = 200 };
     int out[N + 1], got = -1;

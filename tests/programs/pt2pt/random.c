@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
             MPI_Status status;
             int from = (int)(dice % (uint64_t)size), way = (int)(dice >> 16 & 7);
             int tag = dice >> 8 & 1 ? MPI_ANY_TAG : (int)(dice >> 9 & 3);
-            if (way == 7) { // look who has something, then take exactly that
+            if (way == 7) { // probe any source, then receive exactly that message
                 MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
                 from = status.MPI_SOURCE;
                 tag = status.MPI_TAG;

@@ -22,7 +22,7 @@ static void one(MPI_Comm comm, int me, int n, int mode, int receive_first) {
         if (mode == 2) {
             int done = -1;
             MPI_Test(&send, &done, MPI_STATUS_IGNORE);
-            CHECK_EQ(done, 0); // synchronous: nobody receives yet
+            CHECK_EQ(done, 0); // synchronous: no receive is posted yet
         }
         MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &status);
         CHECK_STATUS(status, me, mode, n);

@@ -1,7 +1,7 @@
 // ranks: 2 3
 // timeout: 60
 // A target that calls no MPI function delays no origin: puts, gets, accumulates of every kind,
-// locks and flushes of others complete meanwhile. It computes until it sees in its own memory that
+// locks and flushes of others complete in the meantime. It computes until it sees in its own memory that
 // all is done. On windows of every kind.
 #include "windows.h"
 

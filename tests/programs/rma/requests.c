@@ -1,6 +1,6 @@
 // ranks: 1 2 4
 // timeout: 30
-// Operations with requests, completed in every way, also together with messages.
+// Request-based operations, completed in every way, also together with messages.
 #include "windows.h"
 
 int main(int argc, char **argv) {

@@ -2,7 +2,7 @@
 // expect-exit: 5
 // expect-stderr: in a spawned job, rank 1
 // expect-stderr: called MPI_Abort with code 5
-// A child ends the job: its connected parents wait for it in vain and are stopped.
+// A child ends the job: its connected parents, which wait for it, are stopped.
 #include "family.h"
 
 int main(int argc, char **argv) {

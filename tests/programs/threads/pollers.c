@@ -1,7 +1,7 @@
 // ranks: 1 2
 // timeout: 60
 // cflags: -pthread
-// Threads that ask for a request again and again, where no ranks outnumber the CPUs: the threads that complete the requests
+// Threads that test a request repeatedly, where no ranks outnumber the CPUs: the threads that complete the requests
 // must get their turn all the same.
 #include "../check.h"
 #include <pthread.h>

@@ -123,7 +123,7 @@ int main(int argc, char **argv) {
     }
     CHECK(read_size(eager) >= 64);
 
-    // EXPLAIN can be set at any time, and is heard of: with 1 from the environment rank 0 says something on stderr.
+    // EXPLAIN can be set at any time and takes effect: with 1 from the environment rank 0 says something on stderr.
     CODE(MPI_T_cvar_write(explain, &off), MPI_SUCCESS);
     CHECK_EQ(read_int(explain), 0);
     CODE(MPI_T_cvar_write(explain, &on), MPI_SUCCESS);

@@ -44,7 +44,7 @@ static void stay(MPI_T_event_instance e, MPI_T_event_registration r, MPI_T_cb_sa
     (void)r, (void)safety, (void)data;
     inside++;
     while (!release) sleep_ms(1);
-    CODE(MPI_T_event_read(e, 0, &class), MPI_SUCCESS); // what happened elsewhere meanwhile is something else
+    CODE(MPI_T_event_read(e, 0, &class), MPI_SUCCESS); // events of other threads are separate
     CHECK_EQ(class, MPI_ERR_COMM);
 }
 
@@ -107,7 +107,7 @@ int main(int argc, char **argv) {
     CODE(MPI_T_event_handle_free(two, &mark[2], hear_freed), MPI_SUCCESS);
     CODE(MPI_T_event_handle_free(two, &mark[2], hear_freed), MPI_T_ERR_INVALID_HANDLE);
     CODE(MPI_T_event_set_dropped_handler(two, NULL), MPI_T_ERR_INVALID_HANDLE);
-    bad_call(); // nobody listens any more, or this would wait for ever
+    bad_call(); // no function is registered any more, or this would wait for ever
     CHECK_EQ(inside, 1);
     CHECK_EQ(freed, 0);
     release = 1;

@@ -79,7 +79,7 @@ static void free_inside(MPI_T_event_instance instance, MPI_T_event_registration 
     CODE(MPI_T_event_read(instance, 0, &classes[99]), MPI_SUCCESS);
 }
 
-// The error handler hears of the error, after the tool.
+// The error handler is called after the tool.
 static void handler(MPI_Comm *comm, int *code, ...) {
     (void)comm, (void)code;
     order = order * 10 + 4;
@@ -189,7 +189,7 @@ int main(int argc, char **argv) {
     bad_call();
     CHECK_EQ(told, 1);
 
-    // Two registrations hear of the same; the handler comes after them.
+    // Two registrations get the same event; the error handler is called after them.
     MPI_Errhandler errhandler;
     MPI_Comm_create_errhandler(handler, &errhandler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, errhandler);
@@ -238,7 +238,7 @@ int main(int argc, char **argv) {
     CHECK_EQ(order, 13);
     CODE(MPI_T_event_set_dropped_handler(registration, NULL), MPI_T_ERR_INVALID_HANDLE);
 
-    // Nothing is heard after the interface has ended.
+    // No function is called after the interface was finalised.
     allocate(&registration);
     listen(registration, MPI_T_CB_REQUIRE_NONE, &mark[0], hear);
     heard = 0;

@@ -15,7 +15,7 @@ static void counters(void) {
     const int counter = MPI_T_PVAR_CLASS_COUNTER;
     const char *name = "oxmpi_failed_calls";
     unsigned long long value = 7;
-    fail(3); // before there is a handle: counts for nobody
+    fail(3); // before there is a handle: not counted
     MPI_T_pvar_handle a = pvar(one, name, counter, MPI_COMM_NULL), b = pvar(two, name, counter, MPI_COMM_NULL),
                       c = pvar(one, name, counter, MPI_COMM_NULL);
     CHECK_EQ(number(one, a), 0);

@@ -1,6 +1,6 @@
 // ranks: 1 2 3 4 7 8
 // Wrong arguments of the topology functions: the class, and that the text names the call. Where the arguments of one process
-// are wrong and those of the others are not, the others hear of it.
+// are wrong and those of the others are not, the others get an error, too.
 #include "../check.h"
 
 static MPI_Comm cart, graph, dist, out;

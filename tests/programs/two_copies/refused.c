@@ -5,7 +5,7 @@
 // args: odd-ranks
 // args: odd-ranks late
 // args: neither
-// The same as datatype/rows.c, where some ranks find out in the middle that the kernel does not let them read another's memory,
+// The same as datatype/rows.c, where some ranks detect in the middle that the kernel forbids reading another's memory,
 // or write to it. What the others may do does not matter, nor whether they have done it all by themselves when the refusal
 // comes late.
 #define _GNU_SOURCE

@@ -185,7 +185,7 @@ contains
     a = rank
   end subroutine persistent
 
-  ! Elements of the section that the operation does not write may be written meanwhile.
+  ! Elements of the section that the operation does not write may be written during the operation.
   subroutine untouched()
     integer :: counts(most), places(most)
     counts = 1

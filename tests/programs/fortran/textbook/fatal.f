@@ -2,7 +2,7 @@
 ! expect-exit: nonzero
 ! expect-stdout: before the error
 ! expect-stderr: MPI_Send on MPI_COMM_WORLD failed: MPI_ERR_RANK
-! An error ends the job: it is told by its call, and what was printed before is not lost.
+! An error ends the job: the message names the call, and earlier output is not lost.
       program fatal
       include 'mpif.h'
       call MPI_INIT(ierr)

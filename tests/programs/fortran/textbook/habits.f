@@ -1,7 +1,7 @@
 ! ranks: 1 2 3 4 5 6 7 8
 ! expect-stdout: last word of rank
 ! Habits of old programs: no IMPLICIT NONE, buffers of every type in one file, an array for a scalar and a scalar for an array,
-! requests that are null or never completed, groups of nobody, constants of MPI in PARAMETER statements.
+! requests that are null or never completed, empty groups, constants of MPI in PARAMETER statements.
       PROGRAM HABITS
       INCLUDE 'mpif.h'
       PARAMETER (LBUF = 4 + MPI_BSEND_OVERHEAD)
@@ -63,7 +63,7 @@
       IF (.NOT. L .OR. C .NE. (1., 2.) .OR. Z .NE. (3.D0, 4.D0)) STOP 5
       IF (TEXT .NE. 'textbook' .OR. R .NE. 0.5) STOP 6
       CALL SCALAR(A)
-! One rank where a list is expected; a group of nobody, freed.
+! One rank where a list is expected; an empty group, freed.
       CALL MPI_COMM_GROUP(MPI_COMM_WORLD, GROUP, IERR)
       CALL MPI_GROUP_INCL(GROUP, 1, 0, K, IERR)
       CALL MPI_GROUP_SIZE(K, N, IERR)
@@ -117,7 +117,7 @@
       CALL MPI_SEND(ME, 1, MPI_INTEGER, ME, 1, MPI_COMM_WORLD, IERR)
       CALL MPI_WAITANY(3, REQ, I, STATUS, IERR)
       IF (I .NE. 2 .OR. K .NE. ME) STOP 21
-! Sends that nobody completes, a long one among them, and a persistent one that nobody frees.
+! Sends that are never completed, one of them long, and a persistent one that is never freed.
       DO 30 I = 1, 100000
          BIG(I) = ME + I
  30   CONTINUE

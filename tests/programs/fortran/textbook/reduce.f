@@ -1,5 +1,5 @@
 ! ranks: 1 2 3 4 5 6 7 8
-! A reduction by doubling against MPI_REDUCE, an operation that is an integer function whose value nobody sets, a broadcast
+! A reduction by doubling against MPI_REDUCE, an operation that is an integer function without a value, a broadcast
 ! of a packed buffer that is half full, matrices and vectors through MPI_BCAST and MPI_GATHER.
       program reduce
       implicit none
@@ -16,7 +16,7 @@
       call MPI_COMM_SIZE(MPI_COMM_WORLD, size, ierr)
       mine = 3 * rank + 1
       step = 1
-! Half of those who are left send to the other half, if there is one.
+! Half of the remaining ranks send to the other half, if there is one.
  10   if (step .lt. size) then
          if (mod(rank, 2 * step) .eq. 0) then
             partner = rank + step

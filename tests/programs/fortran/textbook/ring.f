@@ -15,7 +15,7 @@
       tick = MPI_WTICK(ierr)
       left = mod(rank + size - 1, size)
       right = mod(rank + 1, size)
-! Every rank's number visits everybody.
+! Every rank's number visits all ranks.
       token = rank
       sum = 0
       do i = 1, size

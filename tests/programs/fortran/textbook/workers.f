@@ -1,6 +1,6 @@
 ! ranks: 1 2 3 4 5 6 7 8
 ! A master hands out work and gathers answers with MPI_WAITSOME; columns are exchanged with MPI_WAITANY; a barrier is made of
-! persistent requests that nobody frees.
+! persistent requests that are never freed.
       program workers
       implicit none
       include 'mpif.h'
@@ -73,7 +73,7 @@
       end if
       end
 
-! Everybody sends block j to rank j; blocks are placed as they come.
+! Each rank sends block j to rank j; blocks are stored in the order of arrival.
       subroutine transpose(rank, size)
       implicit none
       include 'mpif.h'
