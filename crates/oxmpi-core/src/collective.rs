@@ -68,6 +68,13 @@ impl Stage {
         Pattern { context: self.context, source: from as i32, tag: self.tag(local) }
     }
 
+    /// The process whose message a pattern of this operation accepts.
+    pub fn sender(&self, pattern: &Pattern) -> Option<Peer> {
+        let group = if pattern.tag & LOCAL != 0 { &self.local } else { &self.group };
+        let rank = usize::try_from(pattern.source).ok().filter(|&rank| rank < group.len())?;
+        Some(group.peer(Rank::new(rank)))
+    }
+
     /// Messages within the own group of an intercommunicator have another tag, since a rank of the
     /// other group may have the same number.
     fn tag(&self, local: bool) -> i32 {

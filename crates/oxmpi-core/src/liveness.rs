@@ -22,7 +22,7 @@ use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
 use oxmpi_abi::handle;
 use oxmpi_base::ids::{Peer, Rank};
-use oxmpi_transport::Ended;
+use oxmpi_transport::{Ended, NodeMemory};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -82,7 +82,7 @@ impl Process {
     #[cold]
     pub fn look_around(&mut self, alone: bool) {
         self.gone = Gone { peers: self.engine.node().finalized(), alone };
-        if self.engine.node().knows_foreign() {
+        if self.engine.node().may_lose_peers() {
             self.look_for_dead();
         }
         if !self.gone.peers.is_empty() {
@@ -166,9 +166,9 @@ impl Process {
     /// Why a collective operation by messages cannot complete, if a rank that it waits for has
     /// finalized.
     pub fn hopeless_run(&self, run: &Run) -> Option<Error> {
-        let comm = self.world_comm_of(run.stage().comm_context()).filter(|comm| !comm.is_inter())?;
+        let comm = self.world_comm_of(run.stage().comm_context())?;
         let awaited = |op| match self.engine.pending(op)? {
-            Pending::Recv(pattern) => usize::try_from(pattern.source).ok().map(|rank| comm.group.peer(Rank::new(rank))),
+            Pending::Recv(pattern) => run.stage().sender(&pattern),
             Pending::Send(route) => Some(route.peer),
         };
         let gone = run.operations().filter_map(awaited).find(|&peer| self.gone.contains(peer));
@@ -225,7 +225,7 @@ impl Process {
     /// A program has polled in vain for something that another process does, and may poll for ever.
     #[inline]
     pub fn polled_in_vain(&mut self) {
-        if self.engine.node().knows_foreign() && self.polls.is_time() {
+        if self.engine.node().may_lose_peers() && self.polls.is_time() {
             self.look_for_dead();
         }
     }
@@ -241,10 +241,10 @@ impl Process {
         // Packets that they sent before their end are received first.
         self.engine.drain_all();
         for (peer, how) in ended {
-            self.engine.end_with_dead(peer, &died(None));
-            for comm in
-                self.comms.made.iter().map(|(_, comm)| comm).chain(self.files.iter().map(|(_, file)| &file.comm))
-            {
+            let error = died(self.engine.node(), peer, None);
+            self.engine.end_with_dead(peer, &error);
+            let made = self.comms.made.iter().map(|(_, comm)| comm).chain(self.files.iter().map(|(_, file)| &file.comm));
+            for comm in made.chain([&self.comms.world]) {
                 let Some(rank) = comm.group.position(peer) else { continue };
                 // A process that has finalized may have sent everything that others wait for.
                 let any = how == Ended::Died;
@@ -252,7 +252,8 @@ impl Process {
                     pattern.context == comm.context
                         && (pattern.source == rank as i32 || any && pattern.source == MPI_ANY_SOURCE)
                 };
-                self.engine.end_posted(hopeless, &died(Some((rank, comm))));
+                let error = died(self.engine.node(), peer, Some(comm));
+                self.engine.end_posted(hopeless, &error);
             }
         }
         self.end_partitioned();
@@ -271,8 +272,9 @@ impl Process {
             let (Body::Once(active) | Body::Persistent(_, Some(active))) = &request.body else { continue };
             let (Active::Receiving(receiving), Ok(comm)) = (active, self.comm(request.comm)) else { continue };
             let rank = partitioned::lock(receiving).source();
-            if rank < comm.group.len() && self.engine.node().has_ended(comm.group.peer(Rank::new(rank))) {
-                hopeless.push((Arc::clone(receiving), died(Some((rank, comm)))));
+            let Some(peer) = (rank < comm.group.len()).then(|| comm.group.peer(Rank::new(rank))) else { continue };
+            if self.engine.node().has_ended(peer) {
+                hopeless.push((Arc::clone(receiving), died(self.engine.node(), peer, Some(comm))));
             }
         }
         for (receiving, error) in hopeless {
@@ -287,13 +289,12 @@ impl Process {
 
     /// The same for groups that use a context, whose communicator may be freed, or not exist yet.
     pub fn dead_among<'a>(&self, context: u32, groups: impl IntoIterator<Item = &'a Ranks>) -> Option<Error> {
-        if !self.engine.node().knows_foreign() {
+        if !self.engine.node().may_lose_peers() {
             return None;
         }
         let dead = |group: &Ranks| group.iter().find(|&process| self.engine.node().has_died(process));
         let dead = groups.into_iter().find_map(dead)?;
-        let comm = self.comm_of(context);
-        Some(died(comm.and_then(|comm| Some((comm.group.position(dead)?, comm)))))
+        Some(died(self.engine.node(), dead, self.comm_of(context)))
     }
 
     /// Why no message that a pattern accepts will come, if its sender has died. The caller has
@@ -307,14 +308,14 @@ impl Process {
             }
             Err(_) => comm.group.iter().position(|process| node.has_died(process)),
         }?;
-        Some(died(Some((rank, comm))))
+        Some(died(node, comm.group.peer(Rank::new(rank)), Some(comm)))
     }
 
     /// The cause of an error of a collective operation: if a process has died, that is it, whatever
     /// a rank concluded from what it received.
     #[cold]
     pub fn true_cause(&mut self, context: u32, groups: [&Ranks; 2], error: Error) -> Error {
-        if error.class() == MPI_ERR_PROC_ABORTED || !self.engine.node().knows_foreign() {
+        if error.class() == MPI_ERR_PROC_ABORTED || !self.engine.node().may_lose_peers() {
             return error;
         }
         self.look_for_dead();
@@ -344,6 +345,18 @@ fn class_of(peer: Peer) -> i32 {
     if peer.is_far() { MPI_ERR_PROC_ABORTED } else { MPI_ERR_OTHER }
 }
 
+/// A process as a member of a communicator.
+fn member_named(peer: Peer, comm: &Comm) -> Option<String> {
+    let near = |local: &Ranks| {
+        let rank = local.position(peer)?;
+        Some(format!("rank {rank} of the local group of {}", comm.describe()))
+    };
+    match comm.group.position(peer) {
+        Some(rank) => Some(member(rank, comm)),
+        None => comm.local.as_ref().and_then(near),
+    }
+}
+
 fn member(rank: usize, comm: &Comm) -> String {
     let of = if comm.is_inter() { "the remote group of " } else { "" };
     format!("rank {rank} of {of}{}", comm.describe())
@@ -352,16 +365,20 @@ fn member(rank: usize, comm: &Comm) -> String {
 /// The error of a collective call that a rank has not made, and never will.
 #[cold]
 pub fn absent(peer: Peer, comm: &Comm) -> Error {
-    let who = comm.group.position(peer).map_or_else(|| comm.describe(), |rank| member(rank, comm));
+    let who = member_named(peer, comm).unwrap_or_else(|| comm.describe());
     Error::new(class_of(peer), format!("{who} has called MPI_Finalize without making this call, which waits for it"))
 }
 
-/// The error of an operation that cannot complete because a process of another job has ended.
+/// The error of an operation that cannot complete because a process has ended, of another job or on
+/// another node. `comm`: the communicator of the operation.
 #[cold]
-pub fn died(of: Option<(usize, &Comm)>) -> Error {
-    let who = match of {
-        Some((rank, comm)) => format!("{}, a process of another job,", member(rank, comm)),
-        None => "a process of another job that takes part".into(),
+pub fn died(node: &NodeMemory, peer: Peer, comm: Option<&Comm>) -> Error {
+    let of_comm = comm.and_then(|comm| member_named(peer, comm));
+    let in_world = || node.nodes().rank_of(peer).map(|rank| format!("rank {rank} of MPI_COMM_WORLD"));
+    let who = match (of_comm, node.is_foreign(peer)) {
+        (Some(member), true) => format!("{member}, a process of another job,"),
+        (Some(member), false) => member,
+        (None, _) => in_world().unwrap_or_else(|| "a process of another job that takes part".into()),
     };
     Error::new(MPI_ERR_PROC_ABORTED, format!("{who} has ended, so this call cannot complete"))
 }

@@ -35,6 +35,7 @@ use oxmpi_transport::node::Node;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 mod arguments;
 mod boards;
@@ -42,6 +43,10 @@ mod messages;
 mod objects;
 mod pending;
 mod progress;
+
+/// A sleeping rank wakes up by itself at this interval, in case a wake-up was lost because a rank
+/// died.
+pub(crate) const SLEEP: Duration = Duration::from_millis(500);
 
 pub struct Process {
     pub engine: Engine,
@@ -100,6 +105,9 @@ pub struct Process {
     pub(crate) gone: Gone,
     /// When a program that polls checks for processes that have ended.
     pub(crate) polls: Polls,
+    /// A call that waits in vain checks after this time at most whether its wait can still succeed.
+    /// Tests check more often.
+    pub longest_sleep: Duration,
     /// The intercommunicator with the parents; it may have been freed.
     pub parent: handle::Comm,
     /// The process sets that `mpirun` defined.
@@ -190,6 +198,7 @@ impl Process {
             related_jobs: BTreeSet::new(),
             gone: Gone::default(),
             polls: Polls::default(),
+            longest_sleep: SLEEP,
             parent: MPI_COMM_NULL,
             process_sets: Vec::new(),
             _lifeline: None,

@@ -93,6 +93,16 @@ impl NodeMemory {
         !self.foreign.jobs.is_empty()
     }
 
+    /// Whether processes are known whose end this one has to look for by itself: `mpirun` ends the job when a rank of it
+    /// ends on this node.
+    pub fn may_lose_peers(&self) -> bool {
+        #[cfg(feature = "sim")]
+        if self.sim.is_some() {
+            return true;
+        }
+        self.knows_foreign()
+    }
+
     /// The index of a foreign process among those that are known.
     fn place(&self, peer: Peer) -> Option<usize> {
         peer.far_index()?.checked_sub(self.nodes().size())
@@ -256,15 +266,19 @@ impl NodeMemory {
     }
 
     fn ended(&self, peer: Peer) -> Option<Ended> {
+        #[cfg(feature = "sim")]
+        if let Some(sim) = &self.sim {
+            return (peer.is_far() && sim.life(peer) == crate::Life::Dead).then_some(Ended::Died);
+        }
         self.place(peer).and_then(|index| self.foreign.known.get(index)?.as_ref())?.ended
     }
 
-    /// Whether a foreign process was found to have ended.
+    /// Whether a far process was found to have ended.
     pub fn has_ended(&self, peer: Peer) -> bool {
         self.ended(peer).is_some()
     }
 
-    /// Whether a foreign process was found to have ended without `MPI_Finalize`.
+    /// Whether a far process was found to have ended without `MPI_Finalize`.
     pub fn has_died(&self, peer: Peer) -> bool {
         self.ended(peer) == Some(Ended::Died)
     }

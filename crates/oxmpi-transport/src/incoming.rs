@@ -44,8 +44,10 @@ impl Incoming {
     #[inline]
     pub fn senders(&mut self, tx: &mut Outgoing) -> usize {
         #[cfg(feature = "sim")]
-        if let Some(sim) = &tx.sim {
+        if let Some(sim) = &tx.node().sim {
             sim.take_turn();
+            // Who is about to sleep gives up its turn instead: nothing but a turn moves packets.
+            tx.node().wake(tx.own());
         }
         let me = tx.node().slot().index();
         for word in 0..self.doorbell_seen.len() {

@@ -57,7 +57,7 @@ impl Links {
         }
         let sim = network.node(me);
         links.tx.caps.set_sim_part(sim.max_part());
-        links.tx.sim = Some(sim);
+        links.tx.node_mut().sim = Some(sim);
         Ok(links)
     }
 

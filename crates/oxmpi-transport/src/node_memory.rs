@@ -26,6 +26,9 @@ pub struct NodeMemory {
     arena: Arena,
     segment: Arc<Segment>,
     pub(crate) foreign: Box<ForeignProcesses>,
+    /// The simulated network that this process is on.
+    #[cfg(feature = "sim")]
+    pub(crate) sim: Option<crate::sim::SimNode>,
 }
 
 impl NodeMemory {
@@ -39,7 +42,17 @@ impl NodeMemory {
         let arena = Arena::new(&segment, me.index());
         let slots = nodes.pretended_slots().into();
         let foreign = Box::new(ForeignProcesses::new(job));
-        let node = NodeMemory { me, nodes: Arc::new(nodes), slots, barrier, arena, segment, foreign };
+        let node = NodeMemory {
+            me,
+            nodes: Arc::new(nodes),
+            slots,
+            barrier,
+            arena,
+            segment,
+            foreign,
+            #[cfg(feature = "sim")]
+            sim: None,
+        };
         node.rejoin();
         node
     }
@@ -191,12 +204,16 @@ impl NodeMemory {
 
     /// The processes that have called `MPI_Finalize` and take part in nothing now.
     pub fn finalized(&self) -> Vec<Peer> {
-        let local = (0..self.ranks()).map(Peer::at_slot);
+        let local = (0..self.ranks()).map(|slot| self.peer_in_slot(slot));
         let is_final = |peer: &Peer| {
             let block = self.block_of(*peer);
             // In this order: the world ends first.
             block.state.load(Acquire) == STATE_FINALIZED && block.world_ended.load(Relaxed) != 0
         };
+        #[cfg(feature = "sim")]
+        if let Some(sim) = &self.sim {
+            return sim.finalized();
+        }
         local.chain(self.foreign_processes()).filter(is_final).collect()
     }
 

@@ -34,8 +34,6 @@ pub struct Outgoing {
     /// Hands out the ends of rings.
     ends: OwnSlot,
     node: NodeMemory,
-    #[cfg(feature = "sim")]
-    pub(crate) sim: Option<crate::sim::SimNode>,
 }
 
 impl Outgoing {
@@ -43,17 +41,7 @@ impl Outgoing {
         let local = (0..node.ranks()).map(|_| None).collect();
         let caps = CapsTable::new(node.segment().layout().ring_cells);
         let offers = OwnOffers::new(cells);
-        Outgoing {
-            local,
-            far: FarTable::default(),
-            offers,
-            caps,
-            on_open: None,
-            ends,
-            node,
-            #[cfg(feature = "sim")]
-            sim: None,
-        }
+        Outgoing { local, far: FarTable::default(), offers, caps, on_open: None, ends, node }
     }
 
     /// This process.
@@ -89,7 +77,7 @@ impl Outgoing {
     #[cold]
     fn far_caps(&self, peer: Peer) -> &Caps {
         #[cfg(feature = "sim")]
-        if self.sim.is_some() {
+        if self.node.sim.is_some() {
             return &self.caps.sim;
         }
         if self.node.shares_memory(peer) { &self.caps.ring } else { &self.caps.pretended }
@@ -287,7 +275,7 @@ impl Outgoing {
     #[cold]
     fn open_far(&mut self, peer: Peer) -> Far {
         #[cfg(feature = "sim")]
-        if let Some(tx) = self.sim.as_ref().and_then(|sim| sim.open(peer)) {
+        if let Some(tx) = self.node.sim.as_ref().and_then(|sim| sim.open(peer)) {
             return Far::Sim(tx);
         }
         match self.node.pretended_slot(peer) {
@@ -306,7 +294,7 @@ impl Outgoing {
     /// Whether a process is still running.
     pub fn life(&self, peer: Peer) -> Life {
         #[cfg(feature = "sim")]
-        if let (true, Some(sim)) = (peer.is_far(), &self.sim) {
+        if let (true, Some(sim)) = (peer.is_far(), &self.node.sim) {
             return sim.life(peer);
         }
         if self.node.has_died(peer) {
@@ -318,7 +306,7 @@ impl Outgoing {
     /// The far peers that died and share no memory with us. Nothing more is sent to them.
     #[cfg(feature = "sim")]
     pub(crate) fn find_dead_far(&mut self) -> Vec<Peer> {
-        let dead = self.sim.as_ref().map_or(Vec::new(), |sim| sim.dead());
+        let dead = self.node.sim.as_ref().map_or(Vec::new(), |sim| sim.dead());
         for &peer in &dead {
             *self.far.at(peer) = Far::Dead;
         }

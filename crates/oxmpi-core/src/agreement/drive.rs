@@ -4,7 +4,7 @@
 use super::{Agreement, Answer, Awaited, Order, Question, word};
 use crate::liveness::{absent, died};
 use crate::process::Process;
-use oxmpi_abi::constants::MPI_ERR_OTHER;
+use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::Peer;
@@ -26,10 +26,16 @@ impl Process {
                     self.engine.cancel_recv(op);
                 }
                 let outcome = self.engine.take_outcome(op)?;
-                let Awaited { mut bytes, failure, .. } = agreement.receiving.take()?;
+                let Awaited { mut bytes, failure, pattern, .. } = agreement.receiving.take()?;
                 let expected = bytes.len() as u64;
                 let answer = match outcome.error {
-                    _ if outcome.status.is_cancelled() => Err(dead.or(failure).unwrap_or_else(|| died(None))),
+                    _ if outcome.status.is_cancelled() => {
+                        let from = Peer::from_source(pattern.source).unwrap_or(self.engine.node().own());
+                        let sender = || died(self.engine.node(), from, self.comm_of(pattern.context));
+                        Err(dead.or(failure).unwrap_or_else(sender))
+                    }
+                    // The sender has died in the middle of it.
+                    Some(error) if error.class() == MPI_ERR_PROC_ABORTED => Err(dead.unwrap_or(error)),
                     Some(error) => Err(garbled(error.text())),
                     None if outcome.status.bytes() != expected => Err(garbled("a message is too short")),
                     None => Ok(bytes.as_slice().chunks_exact(8).map(word).collect()),
@@ -96,15 +102,13 @@ impl Process {
     /// Why a receive will never complete, if the sender has ended or one of the members has died.
     fn dead_in(&self, awaited: &Awaited) -> Option<Error> {
         let node = self.engine.node();
-        if !node.knows_foreign() {
+        if !node.may_lose_peers() {
             return None;
         }
         let Awaited { pattern, members, .. } = awaited;
         let from = Peer::from_source(pattern.source).filter(|&from| node.has_ended(from));
-        self.dead_among(pattern.context, members).or_else(|| {
-            let comm = self.comm_of(pattern.context);
-            from.map(|from| died(comm.and_then(|comm| Some((comm.group.position(from)?, comm)))))
-        })
+        self.dead_among(pattern.context, members)
+            .or_else(|| from.map(|from| died(node, from, self.comm_of(pattern.context))))
     }
 
     /// The peers for ids that another process sent.

@@ -2,7 +2,7 @@
 //! background.
 
 use super::{BoundPlan, Called, Packing, Run, Scratch, Turn, note};
-use crate::engine::Mode;
+use crate::engine::{Mode, Pending};
 use crate::operation::UserCall;
 use crate::process::Process;
 use crate::request::Promise;
@@ -70,17 +70,25 @@ impl Process {
         }
     }
 
-    /// Abandons a run that can never end, so that no message reaches its memory any more.
+    /// Gives a run up that can never end: it ends with the error as soon as no message comes to its memory or leaves it
+    /// any more. What nothing has met is taken back; what a living process has begun to do comes to its end.
     #[cold]
-    pub fn abandon(&mut self, run: &mut Run) {
-        for (op, _) in run.recvs.drain(..) {
+    pub fn abandon(&mut self, run: &mut Run, error: Error) {
+        note(&mut run.error, Some(error));
+        run.next = run.bound_plan.plan.steps.len();
+        for &(op, _) in &run.recvs {
             self.engine.cancel_recv(op);
-            self.engine.detach(op);
         }
-        for op in run.sends.drain(..) {
+        run.sends.retain(|&op| {
+            // Who has finalized does not answer, and reads nothing.
+            let is_gone =
+                matches!(self.engine.pending(op), Some(Pending::Send(route)) if self.gone.contains(route.peer));
             self.engine.cancel_send(op);
-            self.engine.detach(op);
-        }
+            if is_gone {
+                self.engine.detach(op);
+            }
+            !is_gone
+        });
     }
 
     fn start_send(&mut self, run: &mut Run, to: u32, piece: &Piece, local: bool) {
@@ -159,12 +167,12 @@ impl Process {
         &self.runs
     }
 
-    /// Ends a background operation that would never end by itself.
+    /// Lets a background operation end with an error that would never end by itself.
     #[cold]
     pub fn end_run(&mut self, index: usize, error: Error) {
         let mut run = self.runs.remove(index);
-        self.abandon(&mut run);
-        run.end(Some(error));
+        self.abandon(&mut run, error);
+        self.runs.insert(index, run);
     }
 
     /// Whether a collective operation runs in the background.

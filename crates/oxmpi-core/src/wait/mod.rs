@@ -32,17 +32,13 @@ pub mod window;
 
 use crate::call::{Call, Guard};
 use crate::engine::{OpId, Outcome};
-use crate::process::Process;
+use crate::process::{Process, SLEEP};
 use crate::request::Active;
 use mismatch::MismatchCheck;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::wait::{self, Backoff, Step};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
-
-/// A sleeping rank wakes up by itself at this interval, in case a wake-up was lost because a rank
-/// died.
-const SLEEP: Duration = Duration::from_millis(500);
 
 /// What a call waits for. Asked only after the call has slept in vain for a while.
 pub trait Waiting {
@@ -147,7 +143,7 @@ impl Call<'_> {
         ready: &mut impl FnMut(&mut Process) -> Option<R>,
     ) -> Option<Result<R>> {
         let (alone, shared) = (!guard.is_shared(), guard.shared());
-        let longest = what.longest_sleep();
+        let longest = what.longest_sleep().min(guard.longest_sleep);
         wait::prepare_to_sleep(shared.job(), shared.block(), shared.barrier, alone);
         // The last poll, now that every sender sees that we sleep.
         let moved = self.progress(guard) || guard.engine.has_copying_to_do();

@@ -40,10 +40,7 @@ impl Call<'_> {
                 Ok(Turn::Call(call)) => self.make_call(guard, &call),
                 Ok(Turn::Done(result)) => return result,
                 Ok(Turn::Waiting) => {}
-                Err(error) => {
-                    guard.abandon(&mut run.borrow_mut());
-                    return Err(error);
-                }
+                Err(error) => guard.abandon(&mut run.borrow_mut(), error),
             }
         }
     }

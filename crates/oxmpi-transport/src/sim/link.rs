@@ -99,6 +99,15 @@ impl SimNode {
         }
     }
 
+    /// The ranks that this one knows to have left: everything that they sent has arrived.
+    pub fn finalized(&self) -> Vec<Peer> {
+        let state = self.network.lock();
+        let ranks = self.network.ranks();
+        let has_left =
+            |&rank: &usize| state.ranks[rank].life == Life::Finalized && state.pairs[rank * ranks + self.me].is_empty();
+        (0..ranks).filter(|&rank| rank != self.me).filter(has_left).map(Peer::far).collect()
+    }
+
     /// The ranks that this one knows to be dead.
     pub fn dead(&self) -> Vec<Peer> {
         let state = self.network.lock();

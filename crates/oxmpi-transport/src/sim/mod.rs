@@ -80,6 +80,12 @@ const IDLE_TURNS: u64 = 8;
 /// A rank that keeps its turn longer than this does not poll for packets any more.
 const LONGEST_TURN: Duration = Duration::from_secs(60);
 
+impl std::fmt::Debug for Network {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "simulated network of {} ranks, seed {}", self.ranks(), self.inner.seed)
+    }
+}
+
 impl Network {
     /// A network with random faults from a seed.
     pub fn new(seed: u64, ranks: usize) -> Network {
