@@ -31,7 +31,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("oxmpi-launch", "oxmpi-agent"),
     ("oxmpi-cli", "oxmpi-boot"),
     ("oxmpi-wrap", "oxmpi-abi"),
-    ("oxmpi-testkit", "oxmpi-core"),
+    ("oxmpi-testkit", "oxmpi"),
     ("xtask", ""),
 ];
 

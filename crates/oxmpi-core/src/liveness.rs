@@ -243,7 +243,8 @@ impl Process {
         for (peer, how) in ended {
             let error = died(self.engine.node(), peer, None);
             self.engine.end_with_dead(peer, &error);
-            let made = self.comms.made.iter().map(|(_, comm)| comm).chain(self.files.iter().map(|(_, file)| &file.comm));
+            let made =
+                self.comms.made.iter().map(|(_, comm)| comm).chain(self.files.iter().map(|(_, file)| &file.comm));
             for comm in made.chain([&self.comms.world]) {
                 let Some(rank) = comm.group.position(peer) else { continue };
                 // A process that has finalized may have sent everything that others wait for.

@@ -3,14 +3,18 @@
 //!
 //! [`run`] starts the ranks over one of the [`Link`]s; [`suite`] has what every link must do. Over
 //! the simulated network a failure prints its seed: `OXMPI_SIM_SEED=N` runs only that seed,
-//! `OXMPI_SIM_SEEDS=N` so many instead of a few. [`program`] has random programs; [`model`]
-//! compares their results with those of a serial run.
+//! `OXMPI_SIM_SEEDS=N` so many instead of a few. [`program`] has random programs of messages;
+//! [`model`] compares their results with those of a serial run. [`mixed`] has random programs of the
+//! whole interface, in which each rank is a whole library ([`world`]).
 
+pub mod mixed;
 pub mod model;
+pub mod numbered;
 pub mod program;
 pub mod random;
 pub mod runner;
 pub mod suite;
+pub mod world;
 
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::MPI_ERR_PROC_ABORTED;

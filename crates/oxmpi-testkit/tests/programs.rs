@@ -4,11 +4,11 @@
 //! `OXMPI_SIM_PROGRAM=N` runs only that one, `OXMPI_SIM_PROGRAMS=N` so many instead of 200.
 
 use oxmpi_testkit::model::check;
+use oxmpi_testkit::numbered::run_numbered;
 use oxmpi_testkit::program::{Message, Program};
 use oxmpi_testkit::runner::run_program;
 use proptest::option::weighted;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
 fn lengths() -> impl Strategy<Value = usize> {
     prop_oneof![
@@ -52,31 +52,7 @@ fn programs() -> impl Strategy<Value = Program> {
     })
 }
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|value| value.parse().ok())
-}
-
 #[test]
 fn random_programs_do_what_the_serial_model_says() {
-    let numbers = match number("OXMPI_SIM_PROGRAM") {
-        Some(one) => one..one + 1,
-        None => 0..number("OXMPI_SIM_PROGRAMS").unwrap_or(200),
-    };
-    for number in numbers {
-        let mut seed = [0; 32];
-        seed[..8].copy_from_slice(&number.to_le_bytes());
-        let config = Config { cases: 1, failure_persistence: None, max_shrink_iters: 400, ..Config::default() };
-        let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
-        let result = runner.run(&programs(), |program| {
-            let logs = run_program(&program).map_err(TestCaseError::fail)?;
-            check(&program, &logs).map_err(TestCaseError::fail)
-        });
-        match result {
-            Ok(()) => {}
-            Err(TestError::Fail(why, program)) => {
-                panic!("program {number} fails (OXMPI_SIM_PROGRAM={number} runs it alone): {why}\n{program:#?}")
-            }
-            Err(error) => panic!("program {number}: {error}"),
-        }
-    }
+    run_numbered("program", 200, &programs().boxed(), |_, program| check(program, &run_program(program)?));
 }
