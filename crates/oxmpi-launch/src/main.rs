@@ -29,6 +29,8 @@ mod start;
 mod strays;
 mod sys;
 mod topology;
+mod watch;
+mod wires;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -94,7 +94,7 @@ impl Where {
     }
 
     /// It is not in MPI: not yet, no longer, or it never is.
-    pub fn is_outside(self) -> bool {
+    fn is_outside(self) -> bool {
         self.state == STATE_ABSENT || self.state == STATE_FINALIZED
     }
 
@@ -141,6 +141,11 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// It ended outside MPI with a status: the others do not wait for it.
+    pub fn is_quiet(&self) -> bool {
+        matches!(self.ending, Ending::Exit(_)) && self.at.is_outside()
+    }
+
     pub fn text(&self) -> String {
         let Failure { rank, program, pid, host, ending, at, .. } = self;
         let place = at.phrase();
@@ -233,9 +238,15 @@ pub fn killed_by(status: i32) -> Option<i32> {
     libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status))
 }
 
+/// Describes where all ranks are, to follow a colon.
+pub fn places(ranks: &[(usize, Where, Option<String>)], jobs: usize) -> String {
+    let text = whereabouts(ranks, jobs);
+    if text.starts_with('\n') { text } else { format!(" {text}") }
+}
+
 /// Describes where all ranks are, each with what it says that it waits for. Ranks in the same place
 /// are named together. `jobs` is the number of spawned jobs.
-pub fn whereabouts(ranks: &[(usize, Where, Option<String>)], jobs: usize) -> String {
+fn whereabouts(ranks: &[(usize, Where, Option<String>)], jobs: usize) -> String {
     let mut places: Vec<(String, Vec<usize>)> = Vec::new();
     for (rank, at, waits) in ranks {
         let (rank, mut place) = (*rank, at.place());

@@ -1,37 +1,32 @@
-//! Starts the ranks of a request. Everything that can fail is tried before the first rank is
-//! started.
+//! Starts ranks on this machine: all those of a job, or those of one host. Everything that can fail is tried before
+//! the first rank is started.
 
-use std::collections::HashSet;
-use std::ffi::{CString, OsString};
-use std::fs::{self, File};
+use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
 use oxmpi_base::segment::{self, RankBlock, Segment};
 use oxmpi_base::{lifeline, limits};
 use oxmpi_boot::apps::App;
 use oxmpi_boot::env::RankEnv;
+use oxmpi_boot::nodes::NodeTable;
 
 use crate::elf;
 use crate::environ;
 use crate::hosts;
-use crate::input::{Input, Source};
+use crate::input::Input;
 use crate::mailbox::Mailbox;
 use crate::nodes;
 use crate::options::{Block, Request, Settings};
-use crate::output::{Channel, Destination, Outputs};
+use crate::output::Outputs;
 use crate::place::{self, Budget, Placement};
 use crate::program;
-use crate::record::Record;
 use crate::spawn::{Image, Spawner};
 use crate::sys::{self, Pid, SignalSet};
-
-/// The number of pseudo-terminals of a system is limited (some thousands for all users).
-const MOST_TERMINALS: usize = 256;
+use crate::wires::{self, OwnWires, Wires};
 
 /// Why nothing was started, and the exit status of `mpirun` for it.
 #[derive(Debug)]
@@ -41,46 +36,54 @@ pub struct Refusal {
 }
 
 pub struct Rank {
+    /// Its rank in the job.
+    pub number: usize,
     pub pid: Pid,
     /// As the user typed it.
     pub program: String,
 }
 
-/// A running job, or, when `trouble` is set, the ranks that were started before the failure.
-pub struct Started {
-    pub ranks: Vec<Rank>,
-    pub trouble: Option<Refusal>,
-    pub outputs: Outputs,
-    pub input: Input,
+/// The ranks of this machine.
+pub struct Ranks {
+    pub list: Vec<Rank>,
     segment: Segment,
     /// The slots of the ranks in the segment.
     slots: Vec<usize>,
-    pub mailbox: Mailbox,
-    pub host: String,
-    /// Resources that live as long as the job: the other end of the lifeline, the reserved cores,
-    /// the descriptors that ranks may open again through `/proc`.
-    pub _kept: Kept,
 }
 
-impl Started {
+impl Ranks {
     /// What a rank says of itself.
-    pub fn block(&self, rank: usize) -> &RankBlock {
-        self.segment.rank(self.slots[rank])
+    pub fn block(&self, index: usize) -> &RankBlock {
+        self.segment.rank(self.slots[index])
     }
 
     /// What a rank says that it waits for.
-    pub fn wait_record(&self, rank: usize) -> Option<String> {
-        self.segment.wait_record(self.slots[rank]).read()
+    pub fn wait_record(&self, index: usize) -> Option<String> {
+        self.segment.wait_record(self.slots[index]).read()
     }
 }
 
+/// A running job, or, when `trouble` is set, the ranks that were started before the failure.
+pub struct Started {
+    pub ranks: Ranks,
+    pub trouble: Option<Refusal>,
+    pub outputs: Outputs,
+    pub input: Input,
+    pub mailbox: Mailbox,
+    pub host: String,
+    pub kept: Kept,
+}
+
+/// Resources that live as long as the job: the other end of the lifeline, the reserved cores, the
+/// descriptors that ranks may open again through `/proc`.
 pub struct Kept {
     _segment: OwnedFd,
     _lifeline: (OwnedFd, OwnedFd),
     _placement: Placement,
 }
 
-/// Starts the job. `parent` is the port at which the processes that spawned the job wait.
+/// Starts a job on this machine alone. `parent` is the port at which the processes that spawned the
+/// job wait.
 pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result<Started, Refusal> {
     let settings = &request.settings;
     let budget = Budget::count(settings).map_err(|text| Refusal { text, status: 1 })?;
@@ -102,46 +105,24 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         let text = format!("{size} ranks are more than the {most} that max_slots allows in the host file");
         return Err(Refusal { text, status: 1 });
     }
-    let placement = place::place(size, settings, &budget).map_err(|text| Refusal { text, status: 1 })?;
     let nodes = nodes::table(size, settings.pretend_nodes.as_ref()).map_err(|text| Refusal { text, status: 2 })?;
-    let places = nodes::places(&nodes);
-
-    let cannot = |what: &str| {
-        let what = what.to_string();
-        move |error: io::Error| Refusal { text: format!("cannot {what}: {}", limits::explain(&error)), status: 1 }
-    };
-    let descriptors = sys::want_descriptors(4 * size as u64 + 256);
-    let (segment_fd, segment) =
-        Segment::create(size, placement.cpus).map_err(cannot(&format!("create the shared memory of {size} ranks")))?;
-    nodes.store(&segment).map_err(|text| Refusal { text, status: 1 })?;
-    for (place, cpus) in places.iter().zip(&placement.sets) {
-        let first = cpus.as_ref().and_then(|cpus| cpus.iter().next());
-        segment.rank(place.slot).cpu.store(first.map_or(0, |cpu| cpu as u32 + 1), Relaxed);
-    }
-    let segment_fd =
-        segment::keep(segment_fd.as_fd()).map_err(cannot("duplicate the descriptor of the shared memory"))?;
-    let (near, far) = lifeline::create().map_err(cannot("make a pipe"))?;
-    let near = segment::keep(near.as_fd()).map_err(cannot("duplicate the descriptor of the lifeline pipe"))?;
-    let inode = |fd: &OwnedFd| lifeline::inode(fd.as_fd()).map_err(cannot("examine a descriptor"));
-    let mailbox = Mailbox::open().map_err(cannot("make a pipe"))?;
-    let mut rank_env = RankEnv {
-        rank: 0,
-        size,
-        local_rank: 0,
-        local_size: size,
-        appnum: 0,
-        app_size: 0,
-        apps: request.blocks.iter().zip(&counts).map(|(block, &count)| App::new(count, &set_name(block))).collect(),
+    let apps = counts.iter().enumerate().flat_map(|(app, &count)| std::iter::repeat_n(app, count));
+    let seats = nodes::places(&nodes)
+        .into_iter()
+        .zip(apps)
+        .enumerate()
+        .map(|(rank, (place, app))| Seat { rank, app, place })
+        .collect();
+    let work = Work {
+        settings,
+        programs,
+        appnums: appnums(request),
+        apps: apps_of(request, &counts),
+        seats,
+        nodes,
         universe_size: settings.universe_size.unwrap_or(size),
-        mpirun: std::process::id(),
-        segment: segment_fd.as_raw_fd(),
-        segment_inode: inode(&segment_fd)?,
-        lifeline: near.as_raw_fd(),
-        lifeline_inode: inode(&near)?,
-        mailbox: mailbox.describe(settings).map_err(cannot("examine a descriptor"))?,
         parent: parent.map(String::from),
     };
-
     let host = hosts::own_name();
     let mut outputs =
         Outputs::new(settings.label, settings.merge_stderr).map_err(cannot("watch the output of the ranks"))?;
@@ -152,37 +133,126 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         ));
     }
     let (input, sources) = Input::plan(&settings.stdin, size).map_err(cannot("make a pipe for stdin"))?;
-    let nothing = File::open("/dev/null").map_err(cannot("open /dev/null"))?;
-    let terminal = size <= MOST_TERMINALS && sys::is_terminal(1);
-    let mut spawner = Spawner::new(segment_fd.as_raw_fd(), near.as_raw_fd(), mask, descriptors);
-    let mut ranks = Vec::with_capacity(size);
-    let mut files = Files::default();
-    let mut trouble = None;
-    let apps = counts.iter().enumerate().flat_map(|(app, &count)| std::iter::repeat_n(app, count));
-    for ((rank, app), source) in apps.enumerate().zip(&sources) {
-        let program = &programs[app];
-        (rank_env.rank, rank_env.app_size) = (rank, counts[app]);
-        (rank_env.local_rank, rank_env.local_size) = (places[rank].local_rank, places[rank].local_size);
-        rank_env.appnum = request.blocks[app].appnum.unwrap_or(app as i32);
-        let stdin = match source {
-            Source::Nothing => nothing.as_raw_fd(),
-            Source::Inherited => 0,
-            Source::Pipe(read) => read.as_raw_fd(),
+    let mut wires = OwnWires::new(settings, outputs, sources, &host)?;
+    let prepared = Prepared::new(&work, &budget)?;
+    let Running { ranks, trouble, mailbox, kept, said } = prepared.start(&work, mask, &mut wires)?;
+    let mut outputs = wires.outputs;
+    warn_of_mca(&mut outputs, settings);
+    said.iter().for_each(|text| outputs.say(text));
+    Ok(Started { ranks, trouble, outputs, input, mailbox, host, kept })
+}
+
+/// What is to be started on this machine.
+pub struct Work<'w> {
+    pub settings: &'w Settings,
+    pub programs: Vec<Program>,
+    /// `MPI_APPNUM` of the ranks of each program.
+    pub appnums: Vec<i32>,
+    /// The programs of the whole job.
+    pub apps: Vec<App>,
+    pub seats: Vec<Seat>,
+    /// Where all ranks of the job are.
+    pub nodes: NodeTable,
+    pub universe_size: usize,
+    pub parent: Option<String>,
+}
+
+/// A rank to be started here.
+pub struct Seat {
+    pub rank: usize,
+    pub app: usize,
+    pub place: nodes::Place,
+}
+
+/// All that is made before the first rank is started.
+pub struct Prepared {
+    descriptors: Option<libc::rlimit>,
+    placement: Placement,
+    segment_fd: OwnedFd,
+    segment: Segment,
+    lifeline: (OwnedFd, OwnedFd),
+    mailbox: Mailbox,
+}
+
+/// Ranks that were started.
+pub struct Running {
+    pub ranks: Ranks,
+    pub trouble: Option<Refusal>,
+    pub mailbox: Mailbox,
+    pub kept: Kept,
+    /// What `-v` or `--report-bindings` asks for.
+    pub said: Vec<String>,
+}
+
+impl Prepared {
+    pub fn new(work: &Work<'_>, budget: &Budget) -> Result<Prepared, Refusal> {
+        let count = work.seats.len();
+        let placement = place::place(count, work.settings, budget).map_err(|text| Refusal { text, status: 1 })?;
+        let descriptors = sys::want_descriptors(4 * count as u64 + 256);
+        let (segment_fd, segment) = Segment::create(count, placement.cpus)
+            .map_err(cannot(&format!("create the shared memory of {count} ranks")))?;
+        work.nodes.store(&segment).map_err(|text| Refusal { text, status: 1 })?;
+        for (seat, cpus) in work.seats.iter().zip(&placement.sets) {
+            let first = cpus.as_ref().and_then(|cpus| cpus.iter().next());
+            segment.rank(seat.place.slot).cpu.store(first.map_or(0, |cpu| cpu as u32 + 1), Relaxed);
+        }
+        let segment_fd =
+            segment::keep(segment_fd.as_fd()).map_err(cannot("duplicate the descriptor of the shared memory"))?;
+        let (near, far) = lifeline::create().map_err(cannot("make a pipe"))?;
+        let near = segment::keep(near.as_fd()).map_err(cannot("duplicate the descriptor of the lifeline pipe"))?;
+        let mailbox = Mailbox::open().map_err(cannot("make a pipe"))?;
+        Ok(Prepared { descriptors, placement, segment_fd, segment, lifeline: (near, far), mailbox })
+    }
+
+    /// Starts the ranks, as far as that goes.
+    pub fn start(self, work: &Work<'_>, mask: SignalSet, wires: &mut dyn Wires) -> Result<Running, Refusal> {
+        let Prepared { descriptors, placement, segment_fd, segment, lifeline, mailbox } = self;
+        let inode = |fd: &OwnedFd| lifeline::inode(fd.as_fd()).map_err(cannot("examine a descriptor"));
+        let near = &lifeline.0;
+        let mut rank_env = RankEnv {
+            rank: 0,
+            size: work.nodes.size(),
+            local_rank: 0,
+            local_size: 0,
+            appnum: 0,
+            app_size: 0,
+            apps: work.apps.clone(),
+            universe_size: work.universe_size,
+            mpirun: std::process::id(),
+            segment: segment_fd.as_raw_fd(),
+            segment_inode: inode(&segment_fd)?,
+            lifeline: near.as_raw_fd(),
+            lifeline_inode: inode(near)?,
+            mailbox: mailbox.describe(work.settings).map_err(cannot("examine a descriptor"))?,
+            parent: work.parent.clone(),
         };
-        let cpus = placement.sets[rank].as_ref();
-        let place = Place { rank, app, host: &host, alone: size == 1, terminal };
-        match one(&mut spawner, program, &rank_env, stdin, cpus, settings, &place, &mut outputs, &mut files) {
-            Ok(pid) => ranks.push(Rank { pid, program: program.shown.clone() }),
-            Err(refusal) => {
-                trouble = Some(refusal);
-                break;
+        let mut spawner = Spawner::new(segment_fd.as_raw_fd(), near.as_raw_fd(), mask, descriptors);
+        let mut list = Vec::with_capacity(work.seats.len());
+        let mut trouble = None;
+        for (index, seat) in work.seats.iter().enumerate() {
+            let program = &work.programs[seat.app];
+            (rank_env.rank, rank_env.app_size) = (seat.rank, work.apps[seat.app].ranks);
+            (rank_env.local_rank, rank_env.local_size) = (seat.place.local_rank, seat.place.local_size);
+            rank_env.appnum = work.appnums[seat.app];
+            let place = wires::Place { index, rank: seat.rank, app: seat.app };
+            match one(&mut spawner, program, &rank_env, placement.sets[index].as_ref(), &place, wires) {
+                Ok(pid) => list.push(Rank { number: seat.rank, pid, program: program.shown.clone() }),
+                Err(refusal) => {
+                    trouble = Some(refusal);
+                    break;
+                }
             }
         }
+        let said = bindings(work, &list, &placement);
+        let slots = work.seats.iter().map(|seat| seat.place.slot).collect();
+        let kept = Kept { _segment: segment_fd, _lifeline: lifeline, _placement: placement };
+        Ok(Running { ranks: Ranks { list, segment, slots }, trouble, mailbox, kept, said })
     }
-    report(&mut outputs, settings, &ranks, &placement, &places);
-    let kept = Kept { _segment: segment_fd, _lifeline: (near, far), _placement: placement };
-    let slots = places.iter().map(|place| place.slot).collect();
-    Ok(Started { ranks, trouble, outputs, input, segment, slots, mailbox, host, _kept: kept })
+}
+
+fn cannot(what: &str) -> impl Fn(io::Error) -> Refusal + use<> {
+    let what = what.to_string();
+    move |error: io::Error| Refusal { text: format!("cannot {what}: {}", limits::explain(&error)), status: 1 }
 }
 
 /// How many ranks of each program.
@@ -200,6 +270,16 @@ fn counts(request: &Request, budget: &Budget) -> Vec<usize> {
     request.blocks.iter().map(|block| block.count.unwrap_or_else(default)).collect()
 }
 
+/// `MPI_APPNUM` of the ranks of each program.
+pub fn appnums(request: &Request) -> Vec<i32> {
+    request.blocks.iter().enumerate().map(|(app, block)| block.appnum.unwrap_or(app as i32)).collect()
+}
+
+/// The programs of a job as the ranks know them.
+pub fn apps_of(request: &Request, counts: &[usize]) -> Vec<App> {
+    request.blocks.iter().zip(counts).map(|(block, &count)| App::new(count, &set_name(block))).collect()
+}
+
 /// The name of the process set of a block's ranks: from `--pset`, else from the program.
 fn set_name(block: &Block) -> Vec<u8> {
     let program = || std::path::Path::new(&block.program).file_name().unwrap_or(&block.program);
@@ -207,16 +287,16 @@ fn set_name(block: &Block) -> Vec<u8> {
 }
 
 /// A block prepared for `execve`.
-struct Program {
-    shown: String,
-    path: CString,
-    arguments: Vec<CString>,
-    environment: Vec<CString>,
-    wdir: Option<CString>,
+pub struct Program {
+    pub shown: String,
+    pub path: CString,
+    pub arguments: Vec<CString>,
+    pub environment: Vec<CString>,
+    pub wdir: Option<CString>,
 }
 
 impl Program {
-    fn prepare(settings: &Settings, block: &Block, path: PathBuf) -> Result<Program, Refusal> {
+    pub fn prepare(settings: &Settings, block: &Block, path: PathBuf) -> Result<Program, Refusal> {
         let text = |word: &[u8]| {
             CString::new(word).map_err(|_| Refusal { text: "an argument contains a NUL byte".into(), status: 2 })
         };
@@ -238,49 +318,21 @@ impl Program {
     }
 }
 
-/// The values that file names are made from.
-struct Place<'a> {
-    rank: usize,
-    app: usize,
-    host: &'a str,
-    alone: bool,
-    /// Give the rank a terminal as stdout, because `mpirun` has one.
-    terminal: bool,
-}
-
-#[allow(clippy::too_many_arguments)]
 fn one(
     spawner: &mut Spawner,
     program: &Program,
     rank_env: &RankEnv,
-    stdin: RawFd,
     cpus: Option<&oxmpi_base::cpus::CpuSet>,
-    settings: &Settings,
-    place: &Place<'_>,
-    outputs: &mut Outputs,
-    files: &mut Files,
+    place: &wires::Place,
+    wires: &mut dyn Wires,
 ) -> Result<Pid, Refusal> {
     let own: Vec<CString> = rank_env.write().iter().filter_map(|(name, value)| environ::entry(name, value)).collect();
-    let refuse = |text: String, status| Refusal { text, status };
-    let broken = |error: io::Error| {
-        refuse(format!("cannot connect the output of rank {}: {}", place.rank, limits::explain(&error)), 1)
-    };
-
-    let mut stdout = Outlet::open(Channel::Stdout, settings, place, files)?;
-    // One pipe for both channels keeps the order of what is written to the same file.
-    let same_file = file_of(Channel::Stdout, settings, place)
-        .is_some_and(|(file, _)| file_of(Channel::Stderr, settings, place).is_some_and(|(other, _)| other == file));
-    let mut stderr = match settings.merge_stderr || same_file {
-        true => None,
-        false => Some(Outlet::open(Channel::Stderr, settings, place, files)?),
-    };
-    let (out, err) = (stdout.to(), stderr.as_ref().map_or(stdout.to(), Outlet::to));
     let image = Image {
         path: &program.path,
         arguments: &program.arguments,
         environment: program.environment.iter().chain(&own).map(CString::as_c_str).collect(),
         wdir: program.wdir.as_deref(),
-        stdio: [stdin, out, err],
+        stdio: wires.open(place)?,
         cpus,
     };
     let pid = spawner.spawn(&image).map_err(|failure| {
@@ -296,163 +348,33 @@ fn one(
             failure.step,
             limits::explain(&failure.error)
         );
-        refuse(text, 126)
+        Refusal { text, status: 126 }
     })?;
-    for outlet in [Some(&mut stdout), stderr.as_mut()].into_iter().flatten() {
-        if let Some(from) = outlet.read.take() {
-            let to = Destination { record: outlet.record.take(), shown: outlet.shown };
-            outputs.add(place.rank, outlet.channel, from, to).map_err(broken)?;
-        }
-    }
+    wires.connected(place)?;
     Ok(pid)
 }
 
-/// The destination of a channel of a rank.
-struct Outlet {
-    channel: Channel,
-    write: Option<OwnedFd>,
-    read: Option<OwnedFd>,
-    record: Option<Record>,
-    shown: bool,
-}
-
-impl Outlet {
-    fn open(channel: Channel, settings: &Settings, place: &Place<'_>, files: &mut Files) -> Result<Outlet, Refusal> {
-        let mut outlet = Outlet { channel, write: None, read: None, record: None, shown: true };
-        if let Some((path, shown)) = file_of(channel, settings, place) {
-            let file = files.open(&path)?;
-            outlet.shown = shown;
-            if !shown && may_block(&file) {
-                // A pipe or a terminal: only the rank may block on its reader.
-                outlet.write = Some(file.into());
-                return Ok(outlet);
-            }
-            outlet.record = Some(Record::new(file, path, place.rank));
-        }
-        // A single rank needs no line merging: it gets the stdout and stderr of `mpirun`.
-        if place.alone && !settings.label && !settings.merge_stderr && outlet.record.is_none() {
-            return Ok(outlet);
-        }
-        // On a terminal, a program flushes each line; into a pipe, often only at its end.
-        let terminal = match channel {
-            Channel::Stdout if place.terminal && outlet.shown => sys::pseudo_terminal(1).ok(),
-            _ => None,
-        };
-        let (read, write) = match terminal.map_or_else(sys::pipe, Ok) {
-            Ok(ends) => ends,
-            Err(error) => {
-                return Err(Refusal { text: format!("cannot make a pipe: {}", limits::explain(&error)), status: 1 });
-            }
-        };
-        (outlet.read, outlet.write) = (Some(read), Some(write));
-        Ok(outlet)
-    }
-
-    fn to(&self) -> RawFd {
-        match (&self.write, self.channel) {
-            (Some(fd), _) => fd.as_raw_fd(),
-            (None, Channel::Stdout) => 1,
-            (None, Channel::Stderr) => 2,
-        }
-    }
-}
-
-/// The file that gets the output of a channel, and whether it is also shown.
-fn file_of(channel: Channel, settings: &Settings, place: &Place<'_>) -> Option<(PathBuf, bool)> {
-    let (pattern, name) = match channel {
-        Channel::Stdout => (&settings.outfile, "stdout"),
-        Channel::Stderr => (&settings.errfile, "stderr"),
-    };
-    match (pattern, &settings.output_dir) {
-        (Some(pattern), _) => Some((expand(pattern, place).into(), false)),
-        (None, Some(output)) => Some((output.dir.join(format!("rank.{}", place.rank)).join(name), output.copy)),
-        (None, None) => None,
-    }
-}
-
-/// Opens the output files. Several channels or ranks may share a file: only the first one empties
-/// it.
-#[derive(Default)]
-struct Files {
-    opened: HashSet<PathBuf>,
-}
-
-impl Files {
-    fn open(&mut self, path: &Path) -> Result<File, Refusal> {
-        let dirs = path.parent().map_or(Ok(()), fs::create_dir_all);
-        let emptied = dirs.and_then(|()| if self.opened.insert(path.into()) { truncate(path) } else { Ok(()) });
-        // Append, so that no writer overwrites the lines of another.
-        let opened = emptied.and_then(|()| File::options().create(true).append(true).open(path));
-        opened.map_err(|error| Refusal {
-            text: format!("cannot write to {}: {}", path.display(), limits::explain(&error)),
-            status: 1,
-        })
-    }
-}
-
-fn truncate(path: &Path) -> io::Result<()> {
-    match File::options().write(true).open(path) {
-        Ok(file) if file.metadata()?.is_file() => file.set_len(0),
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Whether a write may block on a reader.
-fn may_block(file: &File) -> bool {
-    let kind = file.metadata().map(|found| found.file_type());
-    kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket()) || sys::is_terminal(file.as_raw_fd())
-}
-
-/// Replaces `%r`, `%h` and `%a` by the rank, the host and the number of the program.
-fn expand(pattern: &OsString, place: &Place<'_>) -> OsString {
-    let mut out = Vec::new();
-    let mut bytes = pattern.as_bytes().iter();
-    while let Some(&byte) = bytes.next() {
-        match (byte, bytes.as_slice().first()) {
-            (b'%', Some(b'r')) => out.extend_from_slice(place.rank.to_string().as_bytes()),
-            (b'%', Some(b'h')) => out.extend_from_slice(place.host.as_bytes()),
-            (b'%', Some(b'a' | b'g' | b'p')) => out.extend_from_slice(place.app.to_string().as_bytes()),
-            (b'%', Some(b'%')) => out.push(b'%'),
-            _ => {
-                out.push(byte);
-                continue;
-            }
-        }
-        bytes.next();
-    }
-    OsString::from_vec(out)
-}
-
-fn report(outputs: &mut Outputs, settings: &Settings, ranks: &[Rank], placement: &Placement, places: &[nodes::Place]) {
+pub fn warn_of_mca(outputs: &mut Outputs, settings: &Settings) {
     if !settings.mca.is_empty() && !settings.quiet {
         outputs.say(&format!("-mca {}: OxMPI ignores parameters of Open MPI's components", settings.mca.join(", ")));
     }
-    if !settings.verbose && !settings.report_bindings {
-        return;
+}
+
+fn bindings(work: &Work<'_>, ranks: &[Rank], placement: &Placement) -> Vec<String> {
+    if !work.settings.verbose && !work.settings.report_bindings {
+        return Vec::new();
     }
-    for (rank, (started, set)) in ranks.iter().zip(&placement.sets).enumerate() {
+    let line = |(rank, seat, set): (&Rank, &Seat, &Option<_>)| {
         let bound = match set {
             Some(cpus) => format!("bound to CPU {cpus}"),
             None => "not bound".into(),
         };
-        let node = match settings.pretend_nodes {
-            Some(_) => format!(" on node {}", places[rank].node),
-            None => String::new(),
+        let node = match work.nodes.nodes() {
+            1 => String::new(),
+            _ => format!(" on node {}", seat.place.node),
         };
-        outputs.say(&format!("rank {rank}: {} (pid {}){node} {bound}", started.program, started.pid));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns() {
-        let place = Place { rank: 3, app: 1, host: "h", alone: false, terminal: false };
-        assert_eq!(expand(&"o-%r.%a@%h%%%x".into(), &place), "o-3.1@h%%x");
-        assert_eq!(expand(&"100%".into(), &place), "100%");
-    }
+        format!("rank {}: {} (pid {}){node} {bound}", rank.number, rank.program, rank.pid)
+    };
+    let lines = ranks.iter().zip(&work.seats).zip(&placement.sets);
+    lines.map(|((rank, seat), set)| line((rank, seat, set))).collect()
 }
