@@ -1,11 +1,12 @@
-//! Frames: how messages and the ranks' input and output share one stream between an agent and the one above it.
+//! Frames: how messages and the ranks' input and output share one stream between an agent and the process above it.
 //!
-//! A frame is a head of eight bytes and a body. There are three classes. Control frames are never held back. Frames of
-//! stdin and output carry bytes of programs and need credit: a reader that stops, such as a terminal that a user has
-//! paused, stops the programs' bytes on its own stream and nothing else, least of all heartbeats.
+//! A frame is a head of twelve bytes and a body. The head names the node that the frame is for, or comes from, so that
+//! an agent passes on the frames of the agents below it without reading them. There are three classes. Control frames
+//! are never held back. Frames of stdin and output carry bytes of programs and need [`Credit`]: a reader that stops,
+//! such as a terminal that a user has paused, stops the programs' bytes and nothing else, least of all heartbeats.
 
 use std::collections::VecDeque;
-use std::io::{self, IoSlice, Write};
+use std::io::{self, Write};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -15,13 +16,15 @@ pub enum Class {
     Output = 3,
 }
 
-/// Bytes of a frame before its body: its length, its class, three zeros.
-const HEAD: usize = 8;
+/// Bytes of a frame before its body: its length, its class, three zeros, its node.
+const HEAD: usize = 12;
 /// The longest bodies. A control message may carry an environment.
 const MOST_CONTROL: usize = 64 << 20;
 pub const MOST_DATA: usize = 64 << 10;
-/// Bytes of stdin or output that may be on their way on one stream.
+/// Bytes of stdin or of output of one node that may be on their way.
 pub const CREDIT: usize = 256 << 10;
+/// The node of a frame that is for all nodes, or for the process at the other end of the stream.
+pub const EVERY_NODE: u32 = u32::MAX;
 
 impl Class {
     fn of(number: u8) -> Option<Class> {
@@ -39,6 +42,14 @@ impl Class {
 /// Why the bytes of a stream are not frames.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BadFrame(pub String);
+
+/// A frame that was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    pub class: Class,
+    pub node: u32,
+    pub body: Vec<u8>,
+}
 
 /// Makes frames of the bytes of a stream, however they are cut.
 #[derive(Default)]
@@ -58,13 +69,14 @@ impl Decoder {
     }
 
     /// The next whole frame. After an error the stream means nothing any more.
-    pub fn next_frame(&mut self) -> Result<Option<(Class, &[u8])>, BadFrame> {
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, BadFrame> {
         let Some((head, rest)) = self.bytes[self.done..].split_first_chunk::<HEAD>() else {
             self.forget();
             return Ok(None);
         };
-        let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
-        let class = Class::of(head[4]).filter(|_| head[5..] == [0; 3]);
+        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let (length, node) = (word(0) as usize, word(8));
+        let class = Class::of(head[4]).filter(|_| head[5..8] == [0; 3]);
         let class = class.ok_or_else(|| BadFrame(format!("a frame begins with {head:02x?}")))?;
         if length > class.most() {
             return Err(BadFrame(format!("a frame of class {class:?} has {length} bytes, more than {}", class.most())));
@@ -73,9 +85,9 @@ impl Decoder {
             self.forget();
             return Ok(None);
         }
-        let start = self.done + HEAD;
-        self.done = start + length;
-        Ok(Some((class, &self.bytes[start..start + length])))
+        let body = rest[..length].to_vec();
+        self.done += HEAD + length;
+        Ok(Some(Frame { class, node, body }))
     }
 
     /// Moves the unfinished frame to the front, so that the buffer does not grow with the stream.
@@ -92,43 +104,17 @@ pub struct Queue {
     data: VecDeque<Vec<u8>>,
     /// The frame that is being written, and how much of it has been.
     current: Option<(Vec<u8>, usize)>,
-    /// Bytes of data that the reader has not taken yet.
-    unread: usize,
 }
 
 impl Queue {
-    /// A control frame; `None` and nothing queued when it is too long to be one.
-    #[must_use]
-    pub fn control(&mut self, body: &[u8]) -> Option<()> {
-        self.control.push_back(frame(Class::Control, body)?);
-        Some(())
-    }
-
-    /// How many bytes of data may be queued now.
-    pub fn room(&self) -> usize {
-        CREDIT.saturating_sub(self.unread)
-    }
-
-    /// Queues the beginning of some bytes of a class, as many as there is credit for; how many.
-    pub fn data(&mut self, class: Class, head: &[u8], bytes: &[u8]) -> usize {
-        let count = bytes.len().min(self.room()).min(MOST_DATA.saturating_sub(head.len()));
-        if count == 0 {
-            return 0;
+    /// Queues a frame; an error, and nothing queued, when it is too long.
+    pub fn put(&mut self, class: Class, node: u32, body: &[u8]) -> Result<(), BadFrame> {
+        let frame = frame(class, node, body)
+            .ok_or_else(|| BadFrame(format!("{} bytes are too many for a frame of class {class:?}", body.len())))?;
+        match class {
+            Class::Control => self.control.push_back(frame),
+            Class::Stdin | Class::Output => self.data.push_back(frame),
         }
-        let body = [head, &bytes[..count]].concat();
-        match frame(class, &body) {
-            Some(frame) => self.data.push_back(frame),
-            None => return 0,
-        }
-        self.unread += count;
-        count
-    }
-
-    /// The reader has taken so many bytes of data; an error when there were not as many.
-    pub fn taken(&mut self, bytes: usize) -> Result<(), BadFrame> {
-        self.unread = self.unread.checked_sub(bytes).ok_or_else(|| {
-            BadFrame(format!("the reader has taken {bytes} bytes of {} that were on their way", self.unread))
-        })?;
         Ok(())
     }
 
@@ -143,7 +129,7 @@ impl Queue {
                 self.current = self.control.pop_front().or_else(|| self.data.pop_front()).map(|frame| (frame, 0));
             }
             let Some((frame, done)) = &mut self.current else { return Ok(()) };
-            match stream.write_vectored(&[IoSlice::new(&frame[*done..])]) {
+            match stream.write(&frame[*done..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => *done += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -157,13 +143,45 @@ impl Queue {
     }
 }
 
-fn frame(class: Class, body: &[u8]) -> Option<Vec<u8>> {
+/// Bytes of data that a sender may have on their way to its reader, from end to end: agents in between keep them in
+/// their queues.
+#[derive(Default)]
+pub struct Credit {
+    unread: usize,
+}
+
+impl Credit {
+    /// How many bytes may be sent now in one frame, beside `head` bytes that say whose they are.
+    pub fn room(&self, head: usize) -> usize {
+        CREDIT.saturating_sub(self.unread).min(MOST_DATA - head)
+    }
+
+    pub fn sent(&mut self, bytes: usize) {
+        self.unread += bytes;
+    }
+
+    /// The reader has taken so many bytes; an error when there were not as many.
+    pub fn taken(&mut self, bytes: usize) -> Result<(), BadFrame> {
+        self.unread = self.unread.checked_sub(bytes).ok_or_else(|| {
+            BadFrame(format!("the reader has taken {bytes} bytes of {} that were on their way", self.unread))
+        })?;
+        Ok(())
+    }
+
+    /// Nothing is on its way.
+    pub fn is_whole(&self) -> bool {
+        self.unread == 0
+    }
+}
+
+fn frame(class: Class, node: u32, body: &[u8]) -> Option<Vec<u8>> {
     if body.len() > class.most() {
         return None;
     }
     let mut bytes = Vec::with_capacity(HEAD + body.len());
     bytes.extend((body.len() as u32).to_le_bytes());
     bytes.extend([class as u8, 0, 0, 0]);
+    bytes.extend(node.to_le_bytes());
     bytes.extend(body);
     Some(bytes)
 }
@@ -197,13 +215,13 @@ mod tests {
         }
     }
 
-    fn decode(bytes: &[u8], step: usize) -> Result<Vec<(Class, Vec<u8>)>, BadFrame> {
+    fn decode(bytes: &[u8], step: usize) -> Result<Vec<Frame>, BadFrame> {
         let mut decoder = Decoder::default();
         let mut frames = Vec::new();
         for piece in bytes.chunks(step) {
             decoder.push(piece);
-            while let Some((class, body)) = decoder.next_frame()? {
-                frames.push((class, body.to_vec()));
+            while let Some(frame) = decoder.next_frame()? {
+                frames.push(frame);
             }
         }
         Ok(frames)
@@ -219,12 +237,13 @@ mod tests {
             let mut stream = Slow { taken: Vec::new(), step, left: 1 };
             let (mut control, mut data) = (Vec::new(), Vec::new());
             for (is_control, body) in &bodies {
+                let node = body[0].into();
                 if *is_control {
-                    queue.control(body).unwrap();
-                    control.push(body.clone());
+                    queue.put(Class::Control, node, body).unwrap();
+                    control.push((node, body.clone()));
                 } else {
-                    prop_assert_eq!(queue.data(Class::Output, &[], body), body.len());
-                    data.push(body.clone());
+                    queue.put(Class::Output, node, body).unwrap();
+                    data.push((node, body.clone()));
                 }
                 queue.write_to(&mut stream).unwrap();
             }
@@ -233,7 +252,8 @@ mod tests {
             }
             let frames = decode(&stream.taken, step).unwrap();
             let of = |wanted: Class| {
-                frames.iter().filter(|(class, _)| *class == wanted).map(|(_, body)| body.clone()).collect::<Vec<_>>()
+                let found = frames.iter().filter(|frame| frame.class == wanted);
+                found.map(|frame| (frame.node, frame.body.clone())).collect::<Vec<(u32, Vec<u8>)>>()
             };
             prop_assert_eq!(of(Class::Control), control);
             prop_assert_eq!(of(Class::Output), data);
@@ -248,41 +268,40 @@ mod tests {
     #[test]
     fn control_passes_data_that_waits() {
         let mut queue = Queue::default();
-        assert_eq!(queue.data(Class::Stdin, &[], &[1; 1000]), 1000);
-        assert_eq!(queue.data(Class::Stdin, &[], &[2; 1000]), 1000);
+        queue.put(Class::Stdin, 0, &[1; 1000]).unwrap();
+        queue.put(Class::Stdin, 0, &[2; 1000]).unwrap();
         let mut stream = Slow { taken: Vec::new(), step: 500, left: 1 };
         queue.write_to(&mut stream).unwrap();
-        queue.control(b"beat").unwrap();
+        queue.put(Class::Control, 0, b"beat").unwrap();
         while !queue.is_empty() {
             queue.write_to(&mut stream).unwrap();
         }
         let frames = decode(&stream.taken, 64).unwrap();
-        let order: Vec<(Class, u8)> = frames.iter().map(|(class, body)| (*class, body[0])).collect();
+        let order: Vec<(Class, u8)> = frames.iter().map(|frame| (frame.class, frame.body[0])).collect();
         assert_eq!(order, [(Class::Stdin, 1), (Class::Control, b'b'), (Class::Stdin, 2)]);
     }
 
     #[test]
-    fn data_needs_credit_and_control_does_not() {
-        let mut queue = Queue::default();
-        let bytes = vec![7; 2 * CREDIT];
+    fn data_needs_credit() {
+        let mut credit = Credit::default();
         let mut sent = 0;
-        loop {
-            let count = queue.data(Class::Output, b"0123", &bytes[sent..]);
-            if count == 0 {
-                break;
-            }
+        while credit.room(4) > 0 {
+            let count = credit.room(4);
+            assert!(count <= MOST_DATA - 4);
+            credit.sent(count);
             sent += count;
         }
         assert_eq!(sent, CREDIT);
-        assert!(queue.control(b"x").is_some());
-        queue.taken(10).unwrap();
-        assert_eq!(queue.data(Class::Output, b"0123", &bytes[sent..]), 10);
-        assert!(queue.taken(CREDIT + 1).is_err());
+        credit.taken(10).unwrap();
+        assert_eq!(credit.room(4), 10);
+        assert!(credit.taken(CREDIT).is_err());
+        assert!(Queue::default().put(Class::Output, 0, &[0; MOST_DATA + 1]).is_err());
     }
 
     #[test]
     fn bad_heads_are_told() {
         for head in [[0, 0, 0, 0, 9, 0, 0, 0], [0, 0, 0, 0, 1, 1, 0, 0], [1, 0, 1, 0, 2, 0, 0, 0], [255; 8]] {
+            let head = [head, [0; 8]].concat();
             assert!(decode(&head, 3).is_err(), "{head:?}");
         }
     }
@@ -290,7 +309,7 @@ mod tests {
     #[test]
     fn the_buffer_does_not_grow_with_the_stream() {
         let mut decoder = Decoder::default();
-        let one = frame(Class::Output, &[5; 1000]).unwrap();
+        let one = frame(Class::Output, 0, &[5; 1000]).unwrap();
         let stream = one.repeat(1000);
         for piece in stream.chunks(333) {
             decoder.push(piece);

@@ -1,53 +1,87 @@
-//! What an agent and the one above it say to each other in control frames.
+//! What an agent and the process above it say to each other in control frames.
+//!
+//! ```text
+//! agent    ->  the line OXMPI-AGENT, before any frame
+//! mpirun   ->  Order       key, environments, programs, ranks of the node; the agents below it
+//! agent    ->  Here        its machine
+//! agent    ->  Ready       the programs are there, the segment is made, the port listens
+//! mpirun   ->  Go          all nodes are ready: their addresses; ranks are started
+//! agent    ->  Running, then Failed, Places, Ended …
+//! agent    ->  Gone        no process of the job is left on the node, all output was sent
+//! mpirun   ->  (end of the stream)
+//! ```
 
 use crate::frame::BadFrame;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 /// Down: from `mpirun` towards the agents.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Down {
-    /// The first message: what the agent needs to know before it can start anything.
-    Job(Box<JobOrder>),
+    Order(Box<Order>),
     /// All nodes are ready and know each other's addresses: start the ranks.
     Go {
         nodes: Vec<NodeAddresses>,
     },
-    /// A signal for all ranks.
+    /// A signal that the user sent to `mpirun`.
     Signal(i32),
-    /// The job ends: how the ranks are ended is the agent's business.
-    End {
-        why: String,
-    },
-    /// Data bytes of class output that were taken.
+    /// The job ends.
+    Stop(Stop),
+    /// Output bytes that were taken.
     Taken(u32),
-    /// No more stdin.
-    EndOfStdin,
-    /// Deadlines stand still until `Resume`.
+    /// `mpirun` stops, so that its heartbeats end; deadlines stand still until the next heartbeat.
     Pause,
-    Resume,
     Heartbeat,
+}
+
+/// Why and how ranks are ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Stop {
+    /// Another rank or host has failed.
+    Failure,
+    /// Another rank has failed outside MPI: the others may be about to print an error of their own.
+    QuietFailure,
+    /// The time limit was reached; where the ranks are is asked for.
+    TimeLimit,
+    AtOnce,
 }
 
 /// Up: from the agents towards `mpirun`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Up {
-    /// The first message: the agent's machine.
     Here(Box<Machine>),
-    /// The segment exists, the port listens.
     Ready(NodeAddresses),
-    Ended {
-        rank: u32,
-        status: i32,
+    /// The ranks run; what `-v` asked for.
+    Running {
+        said: Vec<String>,
     },
-    /// Something failed on this node; the job cannot go on.
-    Failed {
+    /// So many ranks of the node have not ended.
+    Live(u32),
+    /// The first failure of a rank of the node.
+    Failed(Box<FailedRank>),
+    /// Something else than a rank failed on this node; the job cannot go on.
+    Trouble {
         text: String,
         status: i32,
     },
-    /// All ranks of the node and all that they started are gone.
-    AllGone,
-    /// Data bytes of class stdin that were taken.
+    /// A line for the user.
+    Say(String),
+    /// Where the live ranks are when the job is stopped by the user or by its time limit.
+    Places(Vec<RankPlace>),
+    /// No process of the job is left on the node, and all output was sent.
+    Gone {
+        all_well: bool,
+    },
+    /// An agent below this one is lost.
+    Lost {
+        node: u32,
+        host: String,
+        text: String,
+    },
+    /// Stdin bytes that were taken.
     Taken(u32),
+    /// No rank of the node reads its stdin any more.
+    StdinUnread,
     Heartbeat,
 }
 
@@ -56,39 +90,112 @@ pub enum Up {
 pub struct Machine {
     pub host: String,
     pub boot_id: String,
-    /// Inodes of the namespaces that decide what processes can share: pid, ipc, mount, net, user.
-    pub namespaces: [u64; 5],
     pub user: u32,
     pub cpus: u32,
-    pub build: u64,
+    /// Seconds and nanoseconds since 1970.
+    pub clock: (u64, u32),
 }
 
 /// Where the port of a node can be reached, the best address first.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NodeAddresses {
     pub node: u32,
-    pub addresses: Vec<std::net::IpAddr>,
+    pub addresses: Vec<IpAddr>,
     pub port: u16,
 }
 
+/// All that an agent needs to know.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct JobOrder {
+pub struct Order {
     pub job: [u8; 16],
     pub key: [u8; 32],
     pub node: u32,
+    /// The host as the user named it.
+    pub host: String,
+    /// All nodes are this machine, for a test.
+    pub pretended: bool,
     /// World ranks and slots of all nodes: see `oxmpi_boot::nodes`.
     pub node_blocks: Vec<[u32; 7]>,
     pub programs: Vec<ProgramOrder>,
-    /// Ranks of this node in the order of their slots: the world rank and the index of the program.
-    pub ranks: Vec<(u32, u32)>,
+    /// The ranks of this node in the order of their slots.
+    pub ranks: Vec<RankOrder>,
+    pub universe_size: u32,
+    /// Options of `mpirun` that concern the agents: bindings, and what is printed.
+    pub options: Vec<String>,
+    /// The ranks' stdout is a terminal, as that of `mpirun` is.
+    pub terminal: bool,
+    /// Agents that this one starts.
+    pub below: Vec<Below>,
+    pub launcher: LauncherOrder,
+    /// Seconds after which a silent agent counts as lost; 0: never.
+    pub host_timeout: u32,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ProgramOrder {
+    /// As the user typed it.
+    pub shown: String,
+    /// Absolute, or a name to be searched in the PATH of the environment.
     pub path: Vec<u8>,
     pub arguments: Vec<Vec<u8>>,
+    /// Absolute.
     pub directory: Vec<u8>,
-    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+    /// `NAME=VALUE` each.
+    pub environment: Vec<Vec<u8>>,
+    pub appnum: i32,
+    /// The number of its ranks, and the name of its process set.
+    pub count: u32,
+    pub set: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RankOrder {
+    pub rank: u32,
+    /// The index of its program.
+    pub program: u32,
+    pub reads_stdin: bool,
+}
+
+/// An agent that another agent starts.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Below {
+    pub node: u32,
+    pub host: String,
+    /// The nodes that are reached through it, its own first.
+    pub nodes: Vec<u32>,
+}
+
+/// How agents are started.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LauncherOrder {
+    /// A command that starts a program on another host, such as `ssh -F FILE`; empty: agents are started directly, on
+    /// this machine.
+    pub command: Vec<String>,
+    /// The command is also used for the machine where it runs.
+    pub also_here: bool,
+    /// The absolute path of the agent's program on all hosts.
+    pub agent: Vec<u8>,
+}
+
+/// A rank that failed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FailedRank {
+    pub rank: u32,
+    /// The message about it, without what became of the others.
+    pub text: String,
+    /// The exit status of the job.
+    pub status: i32,
+    /// It ended outside MPI, so that the others do not wait for it.
+    pub quiet: bool,
+}
+
+/// Where a rank is: words of its block in the segment.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RankPlace {
+    pub rank: u32,
+    pub state: u32,
+    pub call: u32,
+    pub waits: Option<String>,
 }
 
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, BadFrame> {
@@ -104,6 +211,22 @@ pub fn decode<'a, M: Deserialize<'a>>(body: &'a [u8]) -> Result<M, BadFrame> {
     }
 }
 
+/// The head of a frame of class output: the rank and its channel, 1 or 2.
+pub const OUTPUT_HEAD: usize = 5;
+
+pub fn output_head(rank: u32, channel: u8) -> [u8; OUTPUT_HEAD] {
+    let [a, b, c, d] = rank.to_le_bytes();
+    [a, b, c, d, channel]
+}
+
+/// The rank, the channel and the bytes of a frame of class output. No bytes: the channel is closed.
+pub fn read_output(body: &[u8]) -> Result<(u32, u8, &[u8]), BadFrame> {
+    match body.split_first_chunk::<OUTPUT_HEAD>() {
+        Some((&[a, b, c, d, channel @ 1..=2], bytes)) => Ok((u32::from_le_bytes([a, b, c, d]), channel, bytes)),
+        _ => Err(BadFrame(format!("a frame of output begins with {:02x?}", &body[..body.len().min(OUTPUT_HEAD)]))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,20 +234,32 @@ mod tests {
 
     #[test]
     fn messages_come_as_they_went() {
-        let order = JobOrder {
+        let order = Order {
             job: [1; 16],
             key: [2; 32],
             node: 3,
+            host: "n3".into(),
+            pretended: false,
             node_blocks: vec![[0, 8, 0, 2, 4, 0, 0]],
             programs: vec![ProgramOrder {
+                shown: "true".into(),
                 path: b"/bin/true".to_vec(),
                 arguments: vec![b"\xff".to_vec()],
                 directory: b"/".to_vec(),
-                environment: vec![(b"A".to_vec(), b"b=c".to_vec())],
+                environment: vec![b"A=b=c".to_vec()],
+                appnum: 0,
+                count: 8,
+                set: "true".into(),
             }],
-            ranks: vec![(4, 0), (5, 0)],
+            ranks: vec![RankOrder { rank: 4, program: 0, reads_stdin: false }],
+            universe_size: 8,
+            options: vec!["-q".into()],
+            terminal: true,
+            below: vec![Below { node: 5, host: "n5".into(), nodes: vec![5, 6] }],
+            launcher: LauncherOrder { command: vec!["ssh".into()], also_here: false, agent: b"/bin/mpirun".to_vec() },
+            host_timeout: 6,
         };
-        let message = Down::Job(Box::new(order));
+        let message = Down::Order(Box::new(order));
         assert_eq!(decode::<Down>(&encode(&message).unwrap()), Ok(message));
         let address = NodeAddresses { node: 1, addresses: vec!["::1".parse().unwrap()], port: 4 };
         let message = Up::Ready(address);
@@ -139,11 +274,20 @@ mod tests {
         assert!(decode::<Down>(&[]).is_err());
     }
 
+    #[test]
+    fn output_has_a_rank_and_a_channel() {
+        let body = [&output_head(70_000, 2)[..], b"text"].concat();
+        assert_eq!(read_output(&body), Ok((70_000, 2, &b"text"[..])));
+        assert_eq!(read_output(&output_head(1, 1)), Ok((1, 1, &b""[..])));
+        assert!(read_output(&[0, 0, 0, 0]).is_err() && read_output(&[0, 0, 0, 0, 3, 1]).is_err());
+    }
+
     proptest! {
         #[test]
         fn no_bytes_break_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let _ = decode::<Down>(&bytes);
             let _ = decode::<Up>(&bytes);
+            let _ = read_output(&bytes);
         }
     }
 }

@@ -32,7 +32,7 @@ pub struct NodeBlock {
 }
 
 /// Words of a block in the segment, and those before the first block.
-const BLOCK_WORDS: usize = 7;
+pub const BLOCK_WORDS: usize = 7;
 const HEAD_WORDS: usize = 2;
 
 /// The second word of the head.
@@ -88,9 +88,23 @@ impl NodeBlock {
         [(nodes(0, full), slots(most)), (nodes(full, self.nodes), slots(least))]
     }
 
-    fn words(&self) -> [u32; BLOCK_WORDS] {
+    /// The block as numbers, for a segment or a message.
+    pub fn words(&self) -> [u32; BLOCK_WORDS] {
         let NodeBlock { first, count, first_node, nodes, per_node, first_slot, cyclic } = *self;
         [first, count, first_node, nodes, per_node, first_slot, u32::from(cyclic)]
+    }
+}
+
+impl NodeBlock {
+    /// The inverse of [`NodeBlock::words`]. Whether the numbers fit each other is checked by [`NodeTable::new`].
+    pub fn from_words(words: [u32; BLOCK_WORDS]) -> Result<NodeBlock, String> {
+        let [first, count, first_node, nodes, per_node, first_slot, kind] = words;
+        let cyclic = match kind {
+            0 => false,
+            1 => true,
+            other => return Err(format!("the kind of a block is {other}; 0 and 1 are possible")),
+        };
+        Ok(NodeBlock { first, count, first_node, nodes, per_node, first_slot, cyclic })
     }
 }
 
@@ -321,21 +335,7 @@ fn find(blocks: &[NodeBlock], rank: WorldRank) -> Option<&NodeBlock> {
 }
 
 fn read_block(words: &[AtomicU32]) -> Result<NodeBlock, String> {
-    let word = |index: usize| words[index].load(Relaxed);
-    let cyclic = match word(6) {
-        0 => false,
-        1 => true,
-        other => return Err(format!("the kind of a block is {other}; 0 and 1 are possible")),
-    };
-    Ok(NodeBlock {
-        first: word(0),
-        count: word(1),
-        first_node: word(2),
-        nodes: word(3),
-        per_node: word(4),
-        first_slot: word(5),
-        cyclic,
-    })
+    NodeBlock::from_words(std::array::from_fn(|index| words[index].load(Relaxed)))
 }
 
 /// The number of ranks and nodes, if the blocks give every rank one place and no place to two ranks.

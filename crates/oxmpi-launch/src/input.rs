@@ -30,6 +30,121 @@ struct Target {
     pending: Vec<u8>,
 }
 
+/// The stdin of an agent's ranks: pipes, filled with what `mpirun` sends.
+#[derive(Default)]
+pub struct FedInput {
+    targets: Vec<Target>,
+    /// Bytes that `mpirun` sent and that not all ranks have taken.
+    unread: usize,
+    ended: bool,
+}
+
+impl FedInput {
+    /// A rank that reads: the end that it inherits.
+    pub fn add(&mut self) -> io::Result<OwnedFd> {
+        let (read, write) = sys::pipe()?;
+        sys::set_nonblocking(&write)?;
+        self.targets.push(Target { to: write, pending: Vec::new() });
+        Ok(read)
+    }
+
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.unread += bytes.len();
+        self.targets.iter_mut().for_each(|target| target.pending.extend_from_slice(bytes));
+    }
+
+    /// There will be no more.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Forwards what can be forwarded without blocking. Returns how many bytes all ranks have taken since the last call.
+    pub fn work(&mut self) -> usize {
+        self.targets.retain_mut(Target::push);
+        if self.ended {
+            self.targets.retain(|target| !target.pending.is_empty());
+        }
+        let left = self.targets.iter().map(|target| target.pending.len()).max().unwrap_or(0);
+        let taken = self.unread.saturating_sub(left);
+        self.unread = left;
+        taken
+    }
+
+    /// No rank reads any more.
+    pub fn is_unread(&self) -> bool {
+        self.targets.is_empty()
+    }
+
+    pub fn poll_for(&self, fds: &mut Vec<sys::PollFd>) {
+        for target in &self.targets {
+            let events = if target.pending.is_empty() { 0 } else { sys::POLLOUT };
+            fds.push(sys::pollfd(target.to.as_raw_fd(), events));
+        }
+    }
+}
+
+/// The stdin of `mpirun` that ranks of other hosts read.
+pub struct SentInput {
+    terminal: bool,
+    ended: bool,
+    /// While `mpirun` is in the background, it does not read the terminal before this time.
+    not_before: Option<Instant>,
+}
+
+impl SentInput {
+    pub fn new(is_read: bool) -> SentInput {
+        SentInput { terminal: sys::is_terminal(STDIN), ended: !is_read, not_before: None }
+    }
+
+    pub fn close(&mut self) {
+        self.ended = true;
+    }
+
+    /// `room`: how many bytes all readers can take.
+    pub fn poll_for(&self, fds: &mut Vec<sys::PollFd>, room: usize, now: Instant) {
+        if self.reads(room, now) {
+            fds.push(sys::pollfd(STDIN, sys::POLLIN));
+        }
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        self.not_before.filter(|_| !self.ended)
+    }
+
+    /// Input that is there now; an empty text at its end.
+    pub fn work(&mut self, room: usize, now: Instant) -> Option<Vec<u8>> {
+        if !self.reads(room, now) || sys::ready(STDIN, sys::POLLIN) == 0 {
+            return None;
+        }
+        if self.terminal && !sys::in_foreground(STDIN) {
+            self.not_before = Some(now + BACKGROUND);
+            return None;
+        }
+        self.not_before = None;
+        let mut buffer = vec![0; room];
+        match sys::read(STDIN, &mut buffer) {
+            Ok(count) => {
+                buffer.truncate(count);
+                self.ended = count == 0;
+                Some(buffer)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            Err(_) if self.terminal => {
+                self.not_before = Some(now + BACKGROUND);
+                None
+            }
+            Err(_) => {
+                self.ended = true;
+                Some(Vec::new())
+            }
+        }
+    }
+
+    fn reads(&self, room: usize, now: Instant) -> bool {
+        !self.ended && room > 0 && self.not_before.is_none_or(|at| at <= now)
+    }
+}
+
 /// Where a rank's stdin comes from.
 pub enum Source {
     Nothing,
@@ -64,15 +179,15 @@ impl Input {
         Ok((input, sources))
     }
 
-    pub fn poll_for(&self, fds: &mut Vec<libc::pollfd>, now: Instant) {
+    pub fn poll_for(&self, fds: &mut Vec<sys::PollFd>, now: Instant) {
         for target in &self.targets {
             // Also poll a target without pending data: a hangup says that the rank has stopped
             // reading.
-            let events = if target.pending.is_empty() { 0 } else { libc::POLLOUT };
+            let events = if target.pending.is_empty() { 0 } else { sys::POLLOUT };
             fds.push(sys::pollfd(target.to.as_raw_fd(), events));
         }
         if self.reads(now) {
-            fds.push(sys::pollfd(STDIN, libc::POLLIN));
+            fds.push(sys::pollfd(STDIN, sys::POLLIN));
         }
     }
 
@@ -86,7 +201,7 @@ impl Input {
             return;
         }
         self.targets.retain_mut(Target::push);
-        if self.reads(now) && sys::ready(STDIN, libc::POLLIN) != 0 {
+        if self.reads(now) && sys::ready(STDIN, sys::POLLIN) != 0 {
             if self.terminal && !sys::in_foreground(STDIN) {
                 self.not_before = Some(now + BACKGROUND);
                 return;
@@ -127,6 +242,6 @@ impl Target {
                 Err(_) => return false,
             }
         }
-        sys::ready(self.to.as_raw_fd(), 0) & libc::POLLERR == 0
+        sys::ready(self.to.as_raw_fd(), 0) & sys::POLLERR == 0
     }
 }

@@ -20,15 +20,15 @@ use crate::sys::{self, Pid};
 use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_QUIET_FAILURE, AT_ONCE, Death, Steps, Watch};
 
 pub const TAKEN: [i32; 9] = [
-    libc::SIGCHLD,
-    libc::SIGINT,
-    libc::SIGTERM,
-    libc::SIGHUP,
-    libc::SIGQUIT,
-    libc::SIGUSR1,
-    libc::SIGUSR2,
-    libc::SIGTSTP,
-    libc::SIGCONT,
+    sys::SIGCHLD,
+    sys::SIGINT,
+    sys::SIGTERM,
+    sys::SIGHUP,
+    sys::SIGQUIT,
+    sys::SIGUSR1,
+    sys::SIGUSR2,
+    sys::SIGTSTP,
+    sys::SIGCONT,
 ];
 
 /// Runs a job to its end and returns the exit status of `mpirun`. `spawned` is set for a job that
@@ -144,15 +144,15 @@ impl<'a> Job<'a> {
                 break;
             }
             fds.clear();
-            fds.push(sys::pollfd(self.signals.as_raw_fd(), libc::POLLIN));
-            fds.push(sys::pollfd(self.watch.mailbox.as_raw_fd(), libc::POLLIN));
+            fds.push(sys::pollfd(self.signals.as_raw_fd(), sys::POLLIN));
+            fds.push(sys::pollfd(self.watch.mailbox.as_raw_fd(), sys::POLLIN));
             self.spawned.iter().for_each(|spawned| spawned.poll_for(&mut fds));
             self.outputs.poll_for(&mut fds);
             self.input.poll_for(&mut fds, now);
             let timeout = self.next_deadline().map(|at| at.saturating_duration_since(now));
             if let Err(error) = sys::poll(&mut fds, timeout) {
                 eprintln!("mpirun: cannot wait for the ranks: {error}");
-                self.watch.signal_ranks(libc::SIGKILL);
+                self.watch.signal_ranks(sys::SIGKILL);
                 return 1;
             }
         }
@@ -161,14 +161,14 @@ impl<'a> Job<'a> {
 
     fn on_signal(&mut self, signal: i32, now: Instant) {
         match signal {
-            libc::SIGCHLD => self.reap(now),
-            libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => self.on_end_signal(signal, now),
-            libc::SIGUSR1 | libc::SIGUSR2 => self.watch.tell_programs(signal),
-            libc::SIGTSTP => {
-                self.watch.signal_everybody(libc::SIGTSTP);
+            sys::SIGCHLD => self.reap(now),
+            sys::SIGINT | sys::SIGTERM | sys::SIGHUP | sys::SIGQUIT => self.on_end_signal(signal, now),
+            sys::SIGUSR1 | sys::SIGUSR2 => self.watch.tell_programs(signal),
+            sys::SIGTSTP => {
+                self.watch.signal_everybody(sys::SIGTSTP);
                 sys::stop_self();
             }
-            libc::SIGCONT => self.watch.signal_everybody(libc::SIGCONT),
+            sys::SIGCONT => self.watch.signal_everybody(sys::SIGCONT),
             _ => {}
         }
     }
@@ -186,7 +186,7 @@ impl<'a> Job<'a> {
             return self.stop(AT_ONCE, now);
         }
         self.verdict = Some(Verdict::Signalled(signal, self.watch.live, self.places()));
-        if signal == libc::SIGINT {
+        if signal == sys::SIGINT {
             self.stop(AFTER_INTERRUPT, now);
         } else {
             self.watch.pass_on_end(signal, now);
@@ -265,7 +265,7 @@ impl<'a> Job<'a> {
         {
             self.told_parents = spawned.tell(status, &text);
             self.takes_root_along = true;
-            spawned.signal_root(libc::SIGTERM);
+            spawned.signal_root(sys::SIGTERM);
         }
     }
 
@@ -283,7 +283,7 @@ impl<'a> Job<'a> {
             return;
         }
         let ending = death.ending;
-        if self.output_is_gone() && matches!(ending, Ending::Signal(libc::SIGPIPE) | Ending::Exit(_)) {
+        if self.output_is_gone() && matches!(ending, Ending::Signal(sys::SIGPIPE) | Ending::Exit(_)) {
             self.verdict = Some(Verdict::OutputGone(ending.status()));
             return self.stop(AFTER_FAILURE, now);
         }
@@ -299,7 +299,7 @@ impl<'a> Job<'a> {
 
     fn output_is_gone(&self) -> bool {
         // A single rank may write to the same stdout itself; then the pipe's error flag shows it.
-        self.outputs.stdout_is_gone() || sys::ready(1, libc::POLLOUT) & libc::POLLERR != 0
+        self.outputs.stdout_is_gone() || sys::ready(1, sys::POLLOUT) & sys::POLLERR != 0
     }
 
     fn on_output_trouble(&mut self, now: Instant) {
@@ -372,7 +372,7 @@ impl<'a> Job<'a> {
         let mut hurry = false;
         while !outputs.finish(Duration::from_millis(200)) && !hurry {
             while let Some(signal) = sys::next_signal(&self.signals) {
-                hurry |= matches!(signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT);
+                hurry |= matches!(signal, sys::SIGINT | sys::SIGTERM | sys::SIGHUP | sys::SIGQUIT);
             }
         }
         let (text, status) = self.ending();
@@ -404,7 +404,7 @@ impl<'a> Job<'a> {
             }
             Some(Verdict::Unwanted) => (None, 0),
             Some(Verdict::Orphaned(text)) => (Some(text.clone()), 1),
-            Some(Verdict::Signalled(signal, ..)) if *signal != libc::SIGINT && self.watch.all_well => (None, 0),
+            Some(Verdict::Signalled(signal, ..)) if *signal != sys::SIGINT && self.watch.all_well => (None, 0),
             Some(Verdict::Signalled(signal, live, places)) => {
                 let ranks = report::ranks(*live);
                 let text = format!("received {}; {ranks} stopped:{places}", sys::signal_text(*signal));
@@ -438,7 +438,7 @@ impl<'a> Job<'a> {
         };
         let started = self.watch.ranks.list.len();
         if spawned.report(started, &text) && !spawned.tell(status, &text) {
-            spawned.signal_root(libc::SIGTERM);
+            spawned.signal_root(sys::SIGTERM);
             return (Some(text), status);
         }
         (None, 0)

@@ -9,19 +9,26 @@
 //! It must leave nothing behind, however it ends: no process, no file, no segment. `job.rs` is the
 //! centre of it; `docs/src/users/mpirun.md` describes it for users.
 
+mod agent;
+mod branch;
 mod elf;
 mod environ;
+mod forward;
 mod hosts;
 mod input;
 mod job;
+mod launcher;
 mod mailbox;
 mod nodes;
 mod options;
+mod order;
 mod output;
 mod place;
 mod program;
 mod record;
 mod report;
+mod root;
+mod share;
 mod sink;
 mod spawn;
 mod spawned;
@@ -50,11 +57,17 @@ fn main() {
     if Spawned::is_meant(&arguments) {
         std::process::exit(spawn(arguments));
     }
+    if arguments.first().is_some_and(|first| first == launcher::OPTION) {
+        std::process::exit(agent::run());
+    }
     // Treated as the first option, so that an option on the command line overrides it.
     let limit = std::env::var_os("MPIEXEC_TIMEOUT").filter(|limit| !limit.is_empty());
     let limit = limit.into_iter().flat_map(|limit| [OsString::from("--timeout"), limit]);
     let status = match options::parse(&called, limit.chain(arguments)) {
-        Ok(Command::Run(request)) => job::run(&request, None),
+        Ok(Command::Run(request)) => match &request.settings.cluster {
+            None => job::run(&request, None),
+            Some(cluster) => root::run(&request, cluster),
+        },
         Ok(Command::Help(text)) => print(&text),
         Ok(Command::Version) => print(&format!("{called} (OxMPI) {}\n", env!("CARGO_PKG_VERSION"))),
         Err(Mistake(text)) => {
@@ -77,6 +90,13 @@ fn spawn(arguments: Vec<OsString>) -> i32 {
     };
     match options::parse("mpirun", arguments) {
         Ok(Command::Run(mut request)) => {
+            if let Some(cluster) = &request.settings.cluster {
+                let hosts: Vec<&str> = cluster.hosts.iter().map(|host| host.name.as_str()).collect();
+                return spawned.refuse(&format!(
+                    "processes cannot be spawned on {}: OxMPI spawns them on this machine only",
+                    hosts.join(", ")
+                ));
+            }
             Spawned::unquote(&mut request);
             job::run(&request, Some(spawned))
         }

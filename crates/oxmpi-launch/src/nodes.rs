@@ -79,6 +79,7 @@ pub fn table(ranks: usize, pretend: Option<&PretendNodes>) -> Result<NodeTable, 
 }
 
 /// A rank's place in its job: its node, its slot in the segment, and its number among the ranks of its node.
+#[derive(Clone, Copy)]
 pub struct Place {
     pub node: u32,
     pub slot: usize,

@@ -40,7 +40,8 @@ pub struct Outputs {
 
 /// The output of one rank on one channel.
 struct Stream {
-    from: OwnedFd,
+    /// `None`: agents send it.
+    from: Option<OwnedFd>,
     rank: usize,
     channel: Channel,
     /// An incomplete line.
@@ -81,21 +82,46 @@ impl Outputs {
 
     pub fn add(&mut self, rank: usize, channel: Channel, from: OwnedFd, to: Destination) -> io::Result<()> {
         self.epoll.add(from.as_raw_fd(), self.streams.len() as u64)?;
+        self.push(Some(from), rank, channel, to);
+        Ok(())
+    }
+
+    /// Output that comes from another host through [`Outputs::feed`]. Returns its number.
+    pub fn add_fed(&mut self, rank: usize, channel: Channel, to: Destination) -> usize {
+        self.push(None, rank, channel, to);
+        self.streams.len() - 1
+    }
+
+    fn push(&mut self, from: Option<OwnedFd>, rank: usize, channel: Channel, to: Destination) {
         let Destination { record, shown } = to;
         self.streams.push(Some(Stream { from, rank, channel, held: Vec::new(), since: Instant::now(), record, shown }));
-        Ok(())
+    }
+
+    /// Output of a stream that an agent has sent; no bytes: it has ended.
+    pub fn feed(&mut self, number: usize, bytes: &[u8], now: Instant) {
+        let Some(stream) = self.streams.get_mut(number).and_then(Option::as_mut) else { return };
+        let held = stream.held.len();
+        self.buffer.clear();
+        self.buffer.append(&mut stream.held);
+        self.buffer.extend_from_slice(bytes);
+        self.forward(number, held, bytes.len(), now);
+    }
+
+    /// So much waits for the reader of `mpirun`'s output that agents must wait too.
+    pub fn is_full(&self) -> bool {
+        self.sinks.iter().any(|sink| sink.waiting() >= READ)
     }
 
     /// Adds the descriptors to poll: the sinks with pending data, and the ranks' pipes unless a
     /// sink is full.
-    pub fn poll_for(&self, fds: &mut Vec<libc::pollfd>) {
+    pub fn poll_for(&self, fds: &mut Vec<sys::PollFd>) {
         let mut full = false;
         for sink in self.sinks.iter().filter(|sink| sink.waiting() > 0) {
-            fds.push(sys::pollfd(sink.as_raw_fd(), libc::POLLOUT));
+            fds.push(sys::pollfd(sink.as_raw_fd(), sys::POLLOUT));
             full |= sink.waiting() >= READ;
         }
         if !full {
-            fds.push(sys::pollfd(self.epoll.as_raw_fd(), libc::POLLIN));
+            fds.push(sys::pollfd(self.epoll.as_raw_fd(), sys::POLLIN));
         }
     }
 
@@ -125,6 +151,11 @@ impl Outputs {
                 }
             }
             self.numbers = numbers;
+        }
+        if self.is_full() {
+            // Agents wait for credit, so the rest of a line may be late because of us.
+            let fed = self.streams.iter_mut().flatten().filter(|stream| stream.from.is_none());
+            fed.for_each(|stream| stream.since = now);
         }
         if self.deadline().is_some_and(|at| at <= now) {
             self.release(|stream| now >= stream.since + PATIENCE);
@@ -196,7 +227,18 @@ impl Outputs {
         }
         self.buffer[..held].copy_from_slice(&stream.held);
         stream.held.clear();
-        let got = sys::read(stream.from.as_raw_fd(), &mut self.buffer[held..held + READ]).unwrap_or(0);
+        let from = stream.from.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let got = sys::read(from, &mut self.buffer[held..held + READ]).unwrap_or(0);
+        self.forward(number, held, got, now);
+    }
+
+    /// Forwards the lines of a stream that are complete with `got` new bytes in the buffer, behind `held` older ones.
+    fn forward(&mut self, number: usize, held: usize, got: usize, now: Instant) {
+        let Some(stream) = self.streams.get_mut(number).and_then(Option::as_mut) else { return };
+        let sink = match stream.channel {
+            Channel::Stdout => 0,
+            Channel::Stderr => self.stderr,
+        };
         let buffer = &self.buffer[..held + got];
         // A full disk does not stop the job, but it is reported and changes the exit status.
         if let Some(said) = stream.record.as_mut().and_then(|record| record.write(&buffer[held..])) {

@@ -77,11 +77,21 @@ pub struct Where {
 
 impl Where {
     pub fn of(block: &RankBlock) -> Where {
-        let word = block.call.load(Relaxed);
+        Where::from_words(block.state.load(Acquire), block.call.load(Relaxed))
+    }
+
+    /// From words that an agent sends. They come from another process: a call that does not exist is none.
+    pub fn from_words(state: u32, word: u32) -> Where {
         let inside = word & IN_CALL != 0;
         // A word that was never written is 0, which is also a function's number; only the mark tells them apart.
         let fun = (word != 0).then(|| Fun::from_u16((word & !IN_CALL) as u16)).flatten();
-        Where { state: block.state.load(Acquire), call: fun.map(|fun| (fun, inside)) }
+        Where { state, call: fun.map(|fun| (fun, inside)) }
+    }
+
+    /// The words that [`Where::from_words`] reads.
+    pub fn words(self) -> (u32, u32) {
+        let call = self.call.map_or(0, |(fun, inside)| fun as u32 | if inside { IN_CALL } else { 0 });
+        (self.state, call)
     }
 
     pub fn never_came(self) -> bool {
@@ -158,7 +168,7 @@ impl Failure {
             }
             Ending::Signal(signal) => {
                 let core = if self.core_dumped { ", core dumped" } else { "" };
-                let hint = if *signal == libc::SIGKILL {
+                let hint = if *signal == sys::SIGKILL {
                     " (if no user killed it, the machine may have run out of memory)"
                 } else {
                     ""
@@ -193,7 +203,8 @@ fn own_libraries() -> PathBuf {
     own.parent().and_then(Path::parent).unwrap_or(&own).join("lib")
 }
 
-fn stopped(others: usize) -> String {
+/// What became of the others, to follow the message about a failure.
+pub fn stopped(others: usize) -> String {
     match others {
         0 => String::new(),
         1 => "; the other rank was stopped".into(),

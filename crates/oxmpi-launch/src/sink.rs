@@ -114,8 +114,8 @@ impl Sink {
         self.gone
     }
 
-    pub fn poll_out(&self) -> libc::pollfd {
-        sys::pollfd(self.as_raw_fd(), libc::POLLOUT)
+    pub fn poll_out(&self) -> sys::PollFd {
+        sys::pollfd(self.as_raw_fd(), sys::POLLOUT)
     }
 
     pub fn as_raw_fd(&self) -> RawFd {
@@ -126,7 +126,7 @@ impl Sink {
         let fd = self.as_raw_fd();
         let mut written = 0;
         while written < bytes.len() {
-            if self.most != usize::MAX && sys::ready(fd, libc::POLLOUT) == 0 {
+            if self.most != usize::MAX && sys::ready(fd, sys::POLLOUT) == 0 {
                 break;
             }
             let end = bytes.len().min(written.saturating_add(self.most));

@@ -116,10 +116,10 @@ impl Spawned {
         }
     }
 
-    pub fn poll_for(&self, fds: &mut Vec<libc::pollfd>) {
-        fds.extend(self.line.iter().map(|line| sys::pollfd(line.as_raw_fd(), libc::POLLIN)));
+    pub fn poll_for(&self, fds: &mut Vec<sys::PollFd>) {
+        fds.extend(self.line.iter().map(|line| sys::pollfd(line.as_raw_fd(), sys::POLLIN)));
         let ended = self.root.ended.iter().filter(|_| self.life == Life::Lives);
-        fds.extend(ended.map(|ended| sys::pollfd(ended.as_raw_fd(), libc::POLLIN)));
+        fds.extend(ended.map(|ended| sys::pollfd(ended.as_raw_fd(), sys::POLLIN)));
     }
 
     pub fn deadline(&self) -> Option<Instant> {
@@ -152,7 +152,7 @@ impl Spawned {
 
     fn root_has_ended(&mut self, now: Instant) -> bool {
         match &self.root.ended {
-            Some(ended) => sys::ready(ended.as_raw_fd(), libc::POLLIN) != 0,
+            Some(ended) => sys::ready(ended.as_raw_fd(), sys::POLLIN) != 0,
             None if self.next_look <= now => {
                 self.next_look = now + TICK;
                 !lifeline::process_lives(self.root.pid as u32)
@@ -164,7 +164,7 @@ impl Spawned {
     /// Reads the root's message. Returns true when there will be no other.
     fn hear(&mut self, patience: Duration) -> bool {
         let Some(line) = &self.line else { return true };
-        let mut fds = [sys::pollfd(line.as_raw_fd(), libc::POLLIN)];
+        let mut fds = [sys::pollfd(line.as_raw_fd(), sys::POLLIN)];
         if sys::poll(&mut fds, Some(patience)).is_err() || fds[0].revents == 0 {
             return false;
         }

@@ -114,7 +114,6 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         .map(|(rank, (place, app))| Seat { rank, app, place })
         .collect();
     let work = Work {
-        settings,
         programs,
         appnums: appnums(request),
         apps: apps_of(request, &counts),
@@ -127,15 +126,12 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     let mut outputs =
         Outputs::new(settings.label, settings.merge_stderr).map_err(cannot("watch the output of the ranks"))?;
     for (program, elf::Foreign { library, of }) in foreign.iter().filter(|_| !settings.quiet) {
-        outputs.say(&format!(
-            "{program} was built for {of}: it needs {library}. Its ranks will not find each other; each will be a job of one \
-             rank. Compile it with the mpicc of OxMPI, or start it with the mpirun of {of}"
-        ));
+        outputs.say(&foreign_text(program, library, of));
     }
     let (input, sources) = Input::plan(&settings.stdin, size).map_err(cannot("make a pipe for stdin"))?;
     let mut wires = OwnWires::new(settings, outputs, sources, &host)?;
-    let prepared = Prepared::new(&work, &budget)?;
-    let Running { ranks, trouble, mailbox, kept, said } = prepared.start(&work, mask, &mut wires)?;
+    let prepared = Prepared::new(&work, settings, &budget)?;
+    let Running { ranks, trouble, mailbox, kept, said } = prepared.start(&work, settings, mask, &mut wires)?;
     let mut outputs = wires.outputs;
     warn_of_mca(&mut outputs, settings);
     said.iter().for_each(|text| outputs.say(text));
@@ -143,8 +139,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
 }
 
 /// What is to be started on this machine.
-pub struct Work<'w> {
-    pub settings: &'w Settings,
+pub struct Work {
     pub programs: Vec<Program>,
     /// `MPI_APPNUM` of the ranks of each program.
     pub appnums: Vec<i32>,
@@ -185,9 +180,9 @@ pub struct Running {
 }
 
 impl Prepared {
-    pub fn new(work: &Work<'_>, budget: &Budget) -> Result<Prepared, Refusal> {
+    pub fn new(work: &Work, settings: &Settings, budget: &Budget) -> Result<Prepared, Refusal> {
         let count = work.seats.len();
-        let placement = place::place(count, work.settings, budget).map_err(|text| Refusal { text, status: 1 })?;
+        let placement = place::place(count, settings, budget).map_err(|text| Refusal { text, status: 1 })?;
         let descriptors = sys::want_descriptors(4 * count as u64 + 256);
         let (segment_fd, segment) = Segment::create(count, placement.cpus)
             .map_err(cannot(&format!("create the shared memory of {count} ranks")))?;
@@ -205,7 +200,13 @@ impl Prepared {
     }
 
     /// Starts the ranks, as far as that goes.
-    pub fn start(self, work: &Work<'_>, mask: SignalSet, wires: &mut dyn Wires) -> Result<Running, Refusal> {
+    pub fn start(
+        self,
+        work: &Work,
+        settings: &Settings,
+        mask: SignalSet,
+        wires: &mut dyn Wires,
+    ) -> Result<Running, Refusal> {
         let Prepared { descriptors, placement, segment_fd, segment, lifeline, mailbox } = self;
         let inode = |fd: &OwnedFd| lifeline::inode(fd.as_fd()).map_err(cannot("examine a descriptor"));
         let near = &lifeline.0;
@@ -223,7 +224,7 @@ impl Prepared {
             segment_inode: inode(&segment_fd)?,
             lifeline: near.as_raw_fd(),
             lifeline_inode: inode(near)?,
-            mailbox: mailbox.describe(work.settings).map_err(cannot("examine a descriptor"))?,
+            mailbox: mailbox.describe(settings).map_err(cannot("examine a descriptor"))?,
             parent: work.parent.clone(),
         };
         let mut spawner = Spawner::new(segment_fd.as_raw_fd(), near.as_raw_fd(), mask, descriptors);
@@ -243,14 +244,14 @@ impl Prepared {
                 }
             }
         }
-        let said = bindings(work, &list, &placement);
+        let said = bindings(work, settings, &list, &placement);
         let slots = work.seats.iter().map(|seat| seat.place.slot).collect();
         let kept = Kept { _segment: segment_fd, _lifeline: lifeline, _placement: placement };
         Ok(Running { ranks: Ranks { list, segment, slots }, trouble, mailbox, kept, said })
     }
 }
 
-fn cannot(what: &str) -> impl Fn(io::Error) -> Refusal + use<> {
+pub fn cannot(what: &str) -> impl Fn(io::Error) -> Refusal + use<> {
     let what = what.to_string();
     move |error: io::Error| Refusal { text: format!("cannot {what}: {}", limits::explain(&error)), status: 1 }
 }
@@ -354,14 +355,22 @@ fn one(
     Ok(pid)
 }
 
+/// The warning about a program that needs another MPI library.
+pub fn foreign_text(program: &str, library: &str, of: &str) -> String {
+    format!(
+        "{program} was built for {of}: it needs {library}. Its ranks will not find each other; each will be a job of one \
+         rank. Compile it with the mpicc of OxMPI, or start it with the mpirun of {of}"
+    )
+}
+
 pub fn warn_of_mca(outputs: &mut Outputs, settings: &Settings) {
     if !settings.mca.is_empty() && !settings.quiet {
         outputs.say(&format!("-mca {}: OxMPI ignores parameters of Open MPI's components", settings.mca.join(", ")));
     }
 }
 
-fn bindings(work: &Work<'_>, ranks: &[Rank], placement: &Placement) -> Vec<String> {
-    if !work.settings.verbose && !work.settings.report_bindings {
+fn bindings(work: &Work, settings: &Settings, ranks: &[Rank], placement: &Placement) -> Vec<String> {
+    if !settings.verbose && !settings.report_bindings {
         return Vec::new();
     }
     let line = |(rank, seat, set): (&Rank, &Seat, &Option<_>)| {

@@ -4,6 +4,11 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
+pub use libc::{
+    POLLERR, POLLIN, POLLOUT, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1,
+    SIGUSR2, pollfd as PollFd,
+};
+
 pub type Pid = i32;
 
 /// Makes a close-on-exec pipe: read end, write end.
@@ -221,6 +226,38 @@ pub fn next_signal(fd: &OwnedFd) -> Option<i32> {
         Ok(n) if n == info.len() => Some(u32::from_ne_bytes([info[0], info[1], info[2], info[3]]) as i32),
         _ => None,
     }
+}
+
+/// The command's process gets SIGTERM when this process ends, however it ends.
+pub fn end_with_parent(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: the closure makes one system call with plain numbers; it neither allocates nor locks.
+    unsafe {
+        command.pre_exec(|| check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0)).map(drop));
+    }
+}
+
+/// Replaces stdin and stdout by /dev/null, and returns what they were, close-on-exec and without
+/// blocking.
+pub fn take_stdio() -> io::Result<(OwnedFd, OwnedFd)> {
+    // SAFETY: plain numbers; each descriptor that `fcntl` makes is ours alone.
+    unsafe {
+        let read = OwnedFd::from_raw_fd(check(libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3))?);
+        let write = OwnedFd::from_raw_fd(check(libc::fcntl(1, libc::F_DUPFD_CLOEXEC, 3))?);
+        let null = check(libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC))?;
+        let null = OwnedFd::from_raw_fd(null);
+        check(libc::dup2(null.as_raw_fd(), 0))?;
+        check(libc::dup2(null.as_raw_fd(), 1))?;
+        set_nonblocking(&read)?;
+        set_nonblocking(&write)?;
+        Ok((read, write))
+    }
+}
+
+/// The user of this process.
+pub fn own_user() -> u32 {
+    // SAFETY: the call has no arguments and cannot fail.
+    unsafe { libc::geteuid() }
 }
 
 /// Makes orphaned descendants our children.

@@ -15,8 +15,9 @@ use oxmpi_base::cpus::CpuSet;
 
 use crate::hosts::{self, Host};
 use crate::nodes::PretendNodes;
+use crate::share;
 use table::{Key, Spec, dashed};
-pub use values::{BindTo, Level, MapBy};
+pub use values::{BindTo, Level, MapBy, shell_words};
 
 /// A mistake on the command line, as a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -97,9 +98,40 @@ pub struct Settings {
     pub no_oversubscribe: bool,
     /// The nodes that the ranks shall believe in, for a test.
     pub pretend_nodes: Option<PretendNodes>,
+    /// The job has agents on these hosts.
+    pub cluster: Option<Cluster>,
+    /// Options that the agents parse again.
+    pub agent_options: Vec<String>,
     /// Names of Open MPI's component parameters on the command line; `mpirun` says once that they
     /// are ignored.
     pub mca: Vec<String>,
+}
+
+/// The hosts of a job that is not on this machine alone, and how they are reached.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Cluster {
+    pub hosts: Vec<Host>,
+    /// All hosts are this machine, for a test.
+    pub pretended: bool,
+    /// If the user named one, it is used for this machine too.
+    pub launcher: Option<Launcher>,
+    /// A command with arguments, instead of `ssh` or `rsh`.
+    pub command: Option<String>,
+    /// The most agents that one process starts.
+    pub fan_out: Option<usize>,
+    /// Where OxMPI is installed on the hosts, if not where it is here.
+    pub prefix: Option<PathBuf>,
+    /// Seconds after which a silent host is given up; 0: never.
+    pub host_timeout: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Launcher {
+    #[default]
+    Ssh,
+    Rsh,
+    /// Agents are started directly, on this machine.
+    Local,
 }
 
 impl Settings {
@@ -176,18 +208,16 @@ pub fn parse(called: &str, arguments: impl IntoIterator<Item = OsString>) -> Res
             }
         }
     }
-    let mut request = parser.request;
-    if !parser.hosts.is_empty() {
-        request.settings.slots = Some(hosts::slots_here(&parser.hosts).map_err(Mistake)?);
-        request.settings.max_slots = parser.hosts.iter().map(|host| host.max_slots).sum();
-    }
-    Ok(Command::Run(Box::new(request)))
+    parser.finish()
 }
 
 #[derive(Default)]
 struct Parser {
     request: Request,
     hosts: Vec<Host>,
+    pretend_hosts: Option<usize>,
+    /// Without its hosts.
+    cluster: Cluster,
 }
 
 enum Done {
@@ -199,6 +229,29 @@ enum Done {
 }
 
 impl Parser {
+    fn finish(self) -> Result<Command> {
+        let Parser { mut request, hosts, pretend_hosts, mut cluster } = self;
+        if let Some(count) = pretend_hosts {
+            if !hosts.is_empty() || request.settings.pretend_nodes.is_some() {
+                return Err(Mistake(
+                    "--pretend-hosts stands for the hosts of a job: give neither --host, --hostfile nor --pretend-nodes".into(),
+                ));
+            }
+            cluster.hosts = pretended_hosts(count, &request);
+            (cluster.pretended, cluster.launcher) = (true, Some(Launcher::Local));
+            request.settings.cluster = Some(cluster);
+        } else if !hosts.is_empty() {
+            if cluster.launcher.is_none() && hosts::all_here(&hosts) {
+                request.settings.slots = Some(hosts.iter().map(|host| host.slots).sum());
+                request.settings.max_slots = hosts.iter().map(|host| host.max_slots).sum();
+            } else {
+                cluster.hosts = share::merge(&hosts);
+                request.settings.cluster = Some(cluster);
+            }
+        }
+        Ok(Command::Run(Box::new(request)))
+    }
+
     /// Reads one command line: options, then a program and its arguments.
     fn block(&mut self, line: Vec<OsString>) -> Result<Done> {
         let mut words = line.into_iter();
@@ -218,7 +271,7 @@ impl Parser {
                 break;
             }
             let (spec, joined) = recognise(option)?;
-            let mut values = Values { spec, joined, words: &mut words };
+            let mut values = Values { spec, joined, words: &mut words, taken: Vec::new() };
             match spec.key {
                 Key::Help => return Ok(Done::Help),
                 Key::Version => return Ok(Done::Version),
@@ -230,6 +283,11 @@ impl Parser {
                 _ => self.option(&mut block, &mut values)?,
             }
             values.finish()?;
+            if spec.key.concerns_agents() {
+                let agent_options = &mut self.request.settings.agent_options;
+                agent_options.push(values.name());
+                agent_options.extend(values.taken.iter().map(|word| word.to_string_lossy().into_owned()));
+            }
         }
         if block.program.is_empty() {
             return Ok(done);
@@ -308,6 +366,12 @@ impl Parser {
             Key::ReportBindings => settings.report_bindings = true,
             Key::NoOversubscribe => settings.no_oversubscribe = true,
             Key::PretendNodes => settings.pretend_nodes = Some(values.pretend_nodes()?),
+            Key::PretendHosts => self.pretend_hosts = Some(values.count()?),
+            Key::Launcher => self.cluster.launcher = Some(values.launcher()?),
+            Key::LauncherExec => self.cluster.command = Some(values.text()?),
+            Key::FanOut => self.cluster.fan_out = Some(values.count()?),
+            Key::Prefix => self.cluster.prefix = Some(values.next()?.into()),
+            Key::HostTimeout => self.cluster.host_timeout = Some(values.number()? as u32),
             Key::Mca => {
                 settings.mca.push(values.text()?);
                 values.next()?;
@@ -344,6 +408,15 @@ impl Parser {
     }
 }
 
+/// So many hosts, whose slots add up to the ranks of the job.
+fn pretended_hosts(count: usize, request: &Request) -> Vec<Host> {
+    let ranks: Option<usize> = request.blocks.iter().map(|block| block.count).sum();
+    let ranks = ranks.unwrap_or(count);
+    let slots = |host: usize| ((ranks + count - 1 - host) / count).max(1);
+    let own = hosts::own_name();
+    (0..count).map(|host| Host { name: format!("{own}-node{host}"), slots: slots(host), max_slots: None }).collect()
+}
+
 /// Finds the option that a word names (its first dash is removed), and the value joined to it with
 /// `=`.
 fn recognise(word: &str) -> Result<(&'static Spec, Option<String>)> {
@@ -373,6 +446,8 @@ struct Values<'a> {
     spec: &'static Spec,
     joined: Option<String>,
     words: &'a mut std::vec::IntoIter<OsString>,
+    /// Values that were read.
+    taken: Vec<OsString>,
 }
 
 impl Values<'_> {
@@ -381,12 +456,12 @@ impl Values<'_> {
     }
 
     fn next(&mut self) -> Result<OsString> {
-        if let Some(value) = self.joined.take() {
-            return Ok(value.into());
-        }
-        self.words
-            .next()
-            .ok_or_else(|| Mistake(format!("`{}` needs a value: {}", self.name(), self.spec.values.join(" "))))
+        let value = match self.joined.take() {
+            Some(value) => Some(value.into()),
+            None => self.words.next(),
+        };
+        self.taken.extend(value.clone());
+        value.ok_or_else(|| Mistake(format!("`{}` needs a value: {}", self.name(), self.spec.values.join(" "))))
     }
 
     fn finish(&mut self) -> Result<()> {

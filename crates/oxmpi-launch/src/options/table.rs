@@ -44,12 +44,38 @@ pub enum Key {
     ReportBindings,
     NoOversubscribe,
     PretendNodes,
+    PretendHosts,
+    Launcher,
+    LauncherExec,
+    FanOut,
+    Prefix,
+    HostTimeout,
     Mca,
     /// Accepted and ignored: asks for what OxMPI does anyway, or for machinery that it does not
     /// have.
     Moot,
     Help,
     Version,
+}
+
+impl Key {
+    /// Options that an agent needs to know of.
+    pub fn concerns_agents(self) -> bool {
+        matches!(
+            self,
+            Key::BindTo
+                | Key::MapBy
+                | Key::RankBy
+                | Key::CpuList
+                | Key::CpusPerRank
+                | Key::HwThreads
+                | Key::ReportBindings
+                | Key::MergeStderr
+                | Key::KeepGoing
+                | Key::Quiet
+                | Key::Verbose
+        )
+    }
 }
 
 pub struct Spec {
@@ -106,7 +132,7 @@ pub const GROUPS: [Group; 6] = [
                 Key::Host,
                 &["host", "hosts", "H"],
                 &["LIST"],
-                "the hosts to run on, `HOST[:SLOTS],…`; today every host must be this machine",
+                "the hosts to run on, `HOST[:SLOTS],…`; programs that use MPI run on this machine only today",
             ),
             spec(
                 Key::HostFile,
@@ -241,6 +267,13 @@ pub const GROUPS: [Group; 6] = [
             ),
             // For tests of OxMPI itself: CONTRIBUTING.md tells what it does.
             spec(Key::PretendNodes, &["pretend-nodes"], &["NODES"], ""),
+            // Jobs on several hosts. They have no help until programs that use MPI can run so.
+            spec(Key::PretendHosts, &["pretend-hosts"], &["N"], ""),
+            spec(Key::Launcher, &["launcher", "bootstrap"], &["NAME"], ""),
+            spec(Key::LauncherExec, &["launcher-exec", "bootstrap-exec", "rsh-agent"], &["COMMAND"], ""),
+            spec(Key::FanOut, &["fan-out"], &["N"], ""),
+            spec(Key::Prefix, &["prefix"], &["DIR"], ""),
+            spec(Key::HostTimeout, &["host-timeout"], &["SECONDS"], ""),
         ],
     },
     Group {
@@ -258,16 +291,11 @@ pub const GROUPS: [Group; 6] = [
             spec(
                 Key::Moot,
                 &[
-                    "launcher",
-                    "bootstrap",
-                    "launcher-exec",
-                    "bootstrap-exec",
                     "rmk",
                     "iface",
                     "topolib",
                     "demux",
                     "membind",
-                    "prefix",
                     "personality",
                     "pmi-port",
                     "am",

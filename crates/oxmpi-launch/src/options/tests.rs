@@ -108,7 +108,27 @@ fn placement() {
 fn hosts_that_are_this_machine() {
     assert_eq!(run("-host localhost:3,127.0.0.1 a").settings.slots, Some(4));
     assert_eq!(run("-H localhost a").settings.slots, Some(1));
-    assert!(mistake("-host 192.0.2.1 a").contains("192.0.2.1"));
+    assert_eq!(run("-H localhost a").settings.cluster, None);
+}
+
+#[test]
+fn hosts_that_need_agents() {
+    let cluster = |line: &str| run(line).settings.cluster.unwrap();
+    let names =
+        |cluster: &Cluster| cluster.hosts.iter().map(|host| (host.name.clone(), host.slots)).collect::<Vec<_>>();
+    let other = cluster("-host 192.0.2.1:2,192.0.2.2,192.0.2.1 --launcher-exec 'x --fan-out 4 --prefix /opt/o a");
+    assert_eq!(names(&other), [("192.0.2.1".into(), 3), ("192.0.2.2".into(), 1)]);
+    assert_eq!((other.launcher, other.fan_out, other.pretended), (None, Some(4), false));
+    assert_eq!((other.command, other.prefix), (Some("'x".into()), Some("/opt/o".into())));
+    // A launcher that is named is used for this machine too.
+    assert_eq!(cluster("-host localhost --launcher ssh a").launcher, Some(Launcher::Ssh));
+    let pretended = cluster("--pretend-hosts 3 -n 7 a");
+    assert_eq!(pretended.hosts.iter().map(|host| host.slots).collect::<Vec<_>>(), [3, 2, 2]);
+    assert!(pretended.pretended && pretended.launcher == Some(Launcher::Local));
+    assert!(mistake("--pretend-hosts 2 --host a b").contains("--pretend-hosts"));
+    assert!(mistake("--launcher carrier-pigeon a").contains("is none of ssh, rsh, local"));
+    let options = run("--bind-to=core -n 2 -v --map-by socket:PE=2 -q a --bind-to none").settings.agent_options;
+    assert_eq!(options.join(" "), "--bind-to core -v --map-by socket:PE=2 -q");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use oxmpi_base::cpus::CpuSet;
 
 use crate::nodes::{self, PretendNodes};
 
-use super::{Mistake, OutputDir, Result, Settings, Stdin, Values};
+use super::{Launcher, Mistake, OutputDir, Result, Settings, Stdin, Values};
 
 /// More ranks than this on one machine are a typing mistake.
 const MOST: usize = 1 << 16;
@@ -85,6 +85,14 @@ impl Values<'_> {
         CpuSet::parse(&text)
             .filter(|set| !set.is_empty())
             .ok_or_else(|| self.wrong(&text, "is not a list of CPUs such as 0-3,8"))
+    }
+
+    pub(super) fn launcher(&mut self) -> Result<Launcher> {
+        Ok(match self.one_of(&["ssh", "rsh", "local"])? {
+            "ssh" => Launcher::Ssh,
+            "rsh" => Launcher::Rsh,
+            _ => Launcher::Local,
+        })
     }
 
     pub(super) fn pretend_nodes(&mut self) -> Result<PretendNodes> {
@@ -209,7 +217,7 @@ fn level(name: &str) -> Option<Level> {
 }
 
 /// Splits a line into words as a shell does, with quotes and backslashes, without substitutions.
-pub(super) fn shell_words(line: &str) -> Option<Vec<String>> {
+pub fn shell_words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

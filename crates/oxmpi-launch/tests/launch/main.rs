@@ -4,6 +4,7 @@
 
 mod environment;
 mod failures;
+mod hosts;
 mod input;
 mod leftovers;
 mod mistakes;

@@ -1,0 +1,385 @@
+//! The agents that this process has started, `mpirun` as well as an agent in the middle of the tree: their start,
+//! frames, heartbeats, and their loss. What frames say is the business of the caller.
+//!
+//! ```text
+//! started -> greeting: text of a shell, then the line OXMPI-AGENT -> open: frames -> lost, or closed by us
+//! ```
+//!
+//! Nothing is sent before the line, so that no shell's start file can eat the key of the job.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use oxmpi_agent::channel::{Channel, State};
+use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
+use oxmpi_agent::message::{Below, Down, LauncherOrder};
+
+use crate::launcher;
+use crate::report;
+use crate::sys::{self, Pid};
+
+/// What an agent writes first, before its version and a random number.
+pub const GREETING: &str = "OXMPI-AGENT";
+/// The version that both sides must have.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The interval between heartbeats, where silence of so many seconds means a loss (0: never).
+pub fn heartbeat(seconds: u32) -> Duration {
+    if seconds == 0 { Duration::from_secs(1) } else { Duration::from_secs(seconds.into()) / 6 }
+}
+
+/// Time for a launcher to start its agent.
+const START: Duration = Duration::from_secs(60);
+/// The most text of a shell or a launcher that is kept for a message.
+const MOST_TEXT: usize = 4096;
+
+pub struct Branches {
+    list: Vec<Branch>,
+    /// After this time of silence an agent is lost.
+    patience: Option<Duration>,
+    beat: Duration,
+    next_beat: Instant,
+    frames: Vec<Frame>,
+}
+
+struct Branch {
+    below: Below,
+    pid: Pid,
+    /// `None` after it was lost or closed.
+    channel: Option<Channel>,
+    stderr: Option<OwnedFd>,
+    greeted: bool,
+    heard: Instant,
+    started: Instant,
+    /// Text on stdout before the greeting.
+    greeting: Vec<u8>,
+    /// Text on stderr.
+    noise: Vec<u8>,
+    /// Why the stream ended, until the launcher's process has ended too, or a short time has passed.
+    ending: Option<(Instant, String)>,
+}
+
+pub enum Event {
+    Frame(Frame),
+    /// These nodes cannot be reached any more, and why.
+    Lost {
+        nodes: Vec<u32>,
+        host: String,
+        text: String,
+    },
+    /// A line that a launcher or an agent wrote to its stderr.
+    Noise {
+        host: String,
+        line: String,
+    },
+}
+
+impl Branches {
+    /// Starts agents. `seconds`: a silent agent is lost after a third more than this; 0: never.
+    pub fn start(list: &[Below], order: &LauncherOrder, seconds: u32) -> (Branches, Vec<Event>) {
+        let now = Instant::now();
+        let patience = (seconds > 0).then(|| Duration::from_secs_f64(f64::from(seconds) * 4.0 / 3.0));
+        let beat = heartbeat(seconds);
+        let mut branches = Branches { list: Vec::new(), patience, beat, next_beat: now + beat, frames: Vec::new() };
+        let mut events = Vec::new();
+        for below in list {
+            match launcher::start(order, &below.host) {
+                Ok(process) => branches.list.push(Branch::new(below.clone(), process, now)),
+                Err(error) => events.push(Event::Lost {
+                    nodes: below.nodes.clone(),
+                    host: below.host.clone(),
+                    text: format!("cannot start its agent: {error}"),
+                }),
+            }
+        }
+        (branches, events)
+    }
+
+    /// The processes of the launchers.
+    pub fn pids(&self) -> impl Iterator<Item = Pid> + '_ {
+        self.list.iter().map(|branch| branch.pid)
+    }
+
+    /// Sends a message to a node, or to all.
+    pub fn send(&mut self, node: u32, message: &Down) -> Result<(), BadFrame> {
+        for channel in self.towards(node) {
+            channel.send(node, message)?;
+        }
+        Ok(())
+    }
+
+    /// Passes on a frame, or sends data.
+    pub fn put(&mut self, class: Class, node: u32, body: &[u8]) -> Result<(), BadFrame> {
+        for channel in self.towards(node) {
+            channel.put(class, node, body)?;
+        }
+        Ok(())
+    }
+
+    /// The streams that lead to a node, or to all.
+    fn towards(&mut self, node: u32) -> impl Iterator<Item = &mut Channel> {
+        let leads = move |branch: &&mut Branch| node == EVERY_NODE || branch.below.nodes.contains(&node);
+        self.list.iter_mut().filter(leads).filter_map(|branch| branch.channel.as_mut())
+    }
+
+    /// This process was late by so much: nobody else has to suffer for it.
+    pub fn forgive(&mut self, late: Duration) {
+        for branch in &mut self.list {
+            branch.heard += late;
+            branch.started += late;
+        }
+    }
+
+    /// Writes what was sent, before this process stops. An agent that does not read is not waited for.
+    pub fn flush(&mut self) {
+        for branch in self.list.iter_mut().filter(|branch| branch.greeted) {
+            if let Some(channel) = &mut branch.channel {
+                // A stream that has ended is noticed when it is read.
+                let _ = channel.flush();
+            }
+        }
+    }
+
+    /// Reads and writes without waiting.
+    pub fn work(&mut self, now: Instant) -> Vec<Event> {
+        let mut events = Vec::new();
+        if self.next_beat <= now {
+            self.next_beat = now + self.beat;
+            for channel in
+                self.list.iter_mut().filter(|branch| branch.greeted).filter_map(|branch| branch.channel.as_mut())
+            {
+                // A heartbeat always fits into a frame.
+                let _ = channel.send(EVERY_NODE, &Down::Heartbeat);
+            }
+        }
+        for branch in &mut self.list {
+            branch.work(now, self.patience, &mut self.frames, &mut events);
+        }
+        events
+    }
+
+    /// A launcher's process has ended. Returns whether it was one of these.
+    pub fn ended(&mut self, pid: Pid, status: i32, now: Instant) -> bool {
+        let Some(branch) = self.list.iter_mut().find(|branch| branch.pid == pid) else { return false };
+        branch.pid = 0;
+        let how = match report::killed_by(status) {
+            Some(signal) => format!("its launcher was killed by {}", sys::signal_text(signal)),
+            None => format!("its launcher ended with status {}", report::status(status)),
+        };
+        // What the agent wrote before is still read.
+        if branch.channel.is_some() {
+            branch.ending = Some((now + Duration::from_millis(50), how));
+        }
+        true
+    }
+
+    pub fn poll_for(&self, fds: &mut Vec<sys::PollFd>) {
+        for branch in &self.list {
+            if let Some(channel) = &branch.channel {
+                fds.push(sys::pollfd(channel.read_fd(), sys::POLLIN));
+                if branch.greeted && channel.has_unwritten() {
+                    fds.push(sys::pollfd(channel.write_fd(), sys::POLLOUT));
+                }
+            }
+            fds.extend(branch.stderr.iter().map(|fd| sys::pollfd(fd.as_raw_fd(), sys::POLLIN)));
+        }
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        let open = self.list.iter().any(|branch| branch.channel.is_some());
+        let endings = self.list.iter().filter_map(|branch| branch.ending.as_ref().map(|&(at, _)| at));
+        open.then_some(self.next_beat).into_iter().chain(endings).min()
+    }
+
+    /// Closes the streams: the agents end.
+    pub fn close(&mut self) {
+        self.list.iter_mut().for_each(|branch| (branch.channel, branch.ending) = (None, None));
+    }
+
+    /// Ends launchers that are left.
+    pub fn kill(&self) {
+        for branch in self.list.iter().filter(|branch| branch.pid > 0) {
+            sys::kill(branch.pid, sys::SIGKILL);
+        }
+    }
+
+    /// All launchers have ended.
+    pub fn have_ended(&self) -> bool {
+        self.list.iter().all(|branch| branch.pid == 0)
+    }
+}
+
+impl Branch {
+    fn new(below: Below, process: launcher::Process, now: Instant) -> Branch {
+        Branch {
+            below,
+            pid: process.pid,
+            channel: Some(Channel::new(process.stdout, process.stdin)),
+            stderr: Some(process.stderr),
+            greeted: false,
+            heard: now,
+            started: now,
+            greeting: Vec::new(),
+            noise: Vec::new(),
+            ending: None,
+        }
+    }
+
+    fn work(&mut self, now: Instant, patience: Option<Duration>, frames: &mut Vec<Frame>, events: &mut Vec<Event>) {
+        self.hear_noise(events);
+        let mut lost = None;
+        if !self.greeted {
+            lost = self.greet(now).err();
+        }
+        if let Some(channel) = self.channel.as_mut().filter(|_| self.greeted) {
+            frames.clear();
+            let state = channel.receive(frames);
+            if !frames.is_empty() {
+                self.heard = now;
+            }
+            events.extend(frames.drain(..).map(Event::Frame));
+            match (state, channel.flush()) {
+                (State::Closed(why), _) => lost = lost.or(Some(why)),
+                // A launcher that has ended says why on its stdout or stderr, which are read first.
+                (State::Open, Err(error)) if self.ending.is_none() => {
+                    self.ending = Some((now + Duration::from_millis(200), error.to_string()));
+                }
+                (State::Open, _) => {}
+            }
+        }
+        if self.channel.is_none() {
+            return;
+        }
+        if let Some(why) = lost {
+            // The launcher's exit status says more, and comes soon.
+            self.ending.get_or_insert((now + Duration::from_millis(200), why));
+        }
+        if let Some((_, why)) = self.ending.take_if(|(at, _)| *at <= now) {
+            return self.lose(why, events);
+        }
+        if patience.is_some_and(|patience| self.greeted && now > self.heard + patience) {
+            let silence = (now - self.heard).as_secs();
+            self.lose(format!("nothing was heard of its agent for {silence} s"), events);
+        } else if !self.greeted && self.ending.is_none() && now > self.started + START {
+            self.lose(format!("its agent was not there after {} s", START.as_secs()), events);
+        }
+    }
+
+    fn lose(&mut self, why: String, events: &mut Vec<Event>) {
+        self.hear_noise(events);
+        self.channel = None;
+        if self.pid > 0 {
+            sys::kill(self.pid, sys::SIGKILL);
+        }
+        let what = if self.greeted { "the agent was lost" } else { "its agent could not be started" };
+        let mut text = format!("{what}: {why}");
+        for said in [&self.greeting, &self.noise] {
+            let said = String::from_utf8_lossy(said);
+            if !self.greeted && !said.trim().is_empty() {
+                text.push_str(&format!("; it said: {}", printable(said.trim())));
+            }
+        }
+        events.push(Event::Lost { nodes: self.below.nodes.clone(), host: self.below.host.clone(), text });
+    }
+
+    /// Waits for the line of the agent.
+    fn greet(&mut self, now: Instant) -> Result<(), String> {
+        let Some(channel) = &mut self.channel else { return Ok(()) };
+        let bytes = channel.read_bytes().map_err(|error| error.to_string())?;
+        let bytes = bytes.ok_or("its output has ended")?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.greeting.extend_from_slice(bytes);
+        let Some((start, end)) = find_greeting(&self.greeting) else {
+            let excess = self.greeting.len().saturating_sub(MOST_TEXT);
+            self.greeting.drain(..excess);
+            return Ok(());
+        };
+        let line = String::from_utf8_lossy(&self.greeting[start..end]).into_owned();
+        let version = check_greeting(&line)?;
+        if version != VERSION {
+            return Err(format!(
+                "OxMPI {version} is installed there, and {VERSION} here: install the same OxMPI on all hosts"
+            ));
+        }
+        let rest = self.greeting.split_off((end + 1).min(self.greeting.len()));
+        self.greeting.truncate(start);
+        channel.push(&rest);
+        (self.greeted, self.heard) = (true, now);
+        Ok(())
+    }
+
+    /// Reads what the launcher says on its stderr.
+    fn hear_noise(&mut self, events: &mut Vec<Event>) {
+        let Some(stderr) = &self.stderr else { return };
+        let mut buffer = [0; 4096];
+        loop {
+            match sys::read(stderr.as_raw_fd(), &mut buffer) {
+                Ok(0) => {
+                    self.stderr = None;
+                    break;
+                }
+                Ok(count) => self.noise.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
+                Err(_) => {
+                    self.stderr = None;
+                    break;
+                }
+            }
+        }
+        // Before the greeting, it is kept to say why there is no agent.
+        while self.greeted
+            && let Some(end) = self.noise.iter().position(|&byte| byte == b'\n')
+        {
+            let line: Vec<u8> = self.noise.drain(..=end).collect();
+            let line = printable(String::from_utf8_lossy(&line[..end]).trim_end());
+            events.push(Event::Noise { host: self.below.host.clone(), line });
+        }
+        let excess = self.noise.len().saturating_sub(MOST_TEXT);
+        self.noise.drain(..excess);
+    }
+}
+
+/// Where the line of an agent begins and ends, at the beginning of a line.
+fn find_greeting(text: &[u8]) -> Option<(usize, usize)> {
+    let mut start = 0;
+    while let Some(length) = text[start..].iter().position(|&byte| byte == b'\n') {
+        if text[start..].starts_with(GREETING.as_bytes()) {
+            return Some((start, start + length));
+        }
+        start += length + 1;
+    }
+    None
+}
+
+/// The version in the line of an agent.
+fn check_greeting(line: &str) -> Result<String, String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words[..] {
+        [GREETING, version, nonce] if nonce.len() == 32 && nonce.bytes().all(|c| c.is_ascii_hexdigit()) => {
+            Ok(version.into())
+        }
+        _ => Err(format!("its first line is `{}`", printable(line))),
+    }
+}
+
+/// Text of another process, safe for a terminal.
+pub fn printable(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && c != '\n' && c != '\t', "?")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_is_found_behind_the_text_of_a_shell() {
+        let nonce = "0123456789abcdef0123456789abcdef";
+        let text = format!("Welcome!\nno OXMPI-AGENT here\nOXMPI-AGENT 1.2.3 {nonce}\n\x01\x02");
+        let (start, end) = find_greeting(text.as_bytes()).unwrap();
+        assert_eq!(check_greeting(&text[start..end]), Ok("1.2.3".into()));
+        assert_eq!(find_greeting(b"OXMPI-AGENT 1.2.3 0123"), None, "not whole yet");
+        assert!(check_greeting("OXMPI-AGENT 1.2.3").is_err());
+        assert!(check_greeting(&format!("OXMPI-AGENT\x1b[0m 1 {nonce}")).is_err());
+    }
+}

@@ -1,0 +1,473 @@
+//! Watches the processes of a job on this machine: the ranks, what they started and the jobs that they spawned. It
+//! says how ranks end, and ends all of them on request, in steps. Why a job ends, and what is said about it, is decided
+//! by its owner: `job.rs` for a job of one machine, `agent.rs` for the ranks of one host.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::{Duration, Instant};
+
+use oxmpi_base::lifeline::process_lives;
+use oxmpi_base::pid;
+use oxmpi_base::segment::{RankBlock, STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING};
+use oxmpi_boot::spawned::Message;
+
+use crate::mailbox::Mailbox;
+use crate::report::{self, Ending, Failure, Where};
+use crate::start::Ranks;
+use crate::strays;
+use crate::sys::{self, Pid};
+
+/// The signals sent to the ranks to end a job, each with its time in milliseconds.
+pub type Steps = &'static [(u64, i32)];
+/// A rank has failed. The others can be anywhere and are stopped at once.
+pub const AFTER_FAILURE: Steps = &[(0, sys::SIGTERM), (400, sys::SIGKILL)];
+/// A rank has failed outside MPI. The others do not wait for it and may be about to print an error
+/// of their own, so they get a little time.
+pub const AFTER_QUIET_FAILURE: Steps = &[(250, sys::SIGTERM), (650, sys::SIGKILL)];
+pub const AFTER_INTERRUPT: Steps = &[(0, sys::SIGINT), (500, sys::SIGTERM), (900, sys::SIGKILL)];
+pub const AT_ONCE: Steps = &[(0, sys::SIGKILL)];
+/// All ranks have succeeded, but a process that they started still runs: a pipeline may be writing
+/// its last lines.
+const AFTER_SUCCESS: Steps = &[(500, sys::SIGTERM), (800, sys::SIGKILL)];
+const STRAYS_AFTER_FAILURE: Steps = &[(0, sys::SIGTERM), (200, sys::SIGKILL)];
+/// Time for the ranks to react to a signal that a user sent to `mpirun` to end the job.
+const SIGNAL_GRACE: Duration = Duration::from_secs(5);
+/// A process that still exists this long after SIGKILL hangs in the kernel and cannot be ended.
+const UNKILLABLE: Duration = Duration::from_secs(10);
+/// Time that ranks inside MPI may run after another rank has ended without calling `MPI_Init`.
+const MISSED: Duration = Duration::from_secs(1);
+/// Interval between checks of MPI processes that are not direct children of `mpirun`.
+const TICK: Duration = Duration::from_millis(400);
+
+pub struct Watch {
+    pub ranks: Ranks,
+    pub mailbox: Mailbox,
+    pub host: String,
+    /// Children that do not belong to the ranks: those that this process had before it started
+    /// anything, and launchers.
+    not_ours: Vec<Pid>,
+    /// Those of them that have ended, with their status.
+    others_ended: Vec<(Pid, i32)>,
+    /// Exit status of the first spawned job that failed.
+    pub bad_child: i32,
+    states: Vec<State>,
+    by_pid: HashMap<Pid, usize>,
+    pub live: usize,
+    pub all_well: bool,
+    /// Signals still to be sent.
+    plan: VecDeque<(Instant, i32)>,
+    /// The signals also go to spawned jobs.
+    ends_spawned_jobs: bool,
+    /// All ranks have ended; the processes that they started are being ended.
+    clearing: bool,
+    /// A signal to end was sent. From now on, the way in which a process ends says nothing about
+    /// the program.
+    forced: bool,
+    killed_at: Option<Instant>,
+    next_tick: Instant,
+    /// Messages of spawned jobs that the owner has not taken.
+    heard: Vec<Message>,
+    /// Texts that the owner has not printed.
+    said: Vec<String>,
+}
+
+/// A rank of this machine.
+struct State {
+    /// The process that `mpirun` started; its process group has the same number.
+    leader: Pid,
+    leader_ended: bool,
+    /// There may be processes in its group. An empty group's number can be reused, so it is not
+    /// used again.
+    group_open: bool,
+    ended: bool,
+    /// When the rank ended with status 0 without having called `MPI_Init`.
+    never_came: Option<Instant>,
+}
+
+/// A rank that did not end well.
+pub struct Death {
+    /// Its number among the ranks of this machine.
+    index: usize,
+    pid: Pid,
+    pub ending: Ending,
+    core_dumped: bool,
+}
+
+impl Watch {
+    pub fn new(ranks: Ranks, mailbox: Mailbox, host: String, not_ours: Vec<Pid>) -> Watch {
+        let state = |leader| State { leader, leader_ended: false, group_open: true, ended: false, never_came: None };
+        Watch {
+            states: ranks.list.iter().map(|started| state(started.pid)).collect(),
+            by_pid: ranks.list.iter().enumerate().map(|(index, started)| (started.pid, index)).collect(),
+            live: ranks.list.len(),
+            all_well: true,
+            plan: VecDeque::new(),
+            ends_spawned_jobs: false,
+            clearing: false,
+            forced: false,
+            killed_at: None,
+            next_tick: Instant::now() + TICK,
+            heard: Vec::new(),
+            said: Vec::new(),
+            bad_child: 0,
+            ranks,
+            mailbox,
+            host,
+            not_ours,
+            others_ended: Vec::new(),
+        }
+    }
+
+    /// A child that belongs to no rank.
+    pub fn do_not_count(&mut self, pid: Pid) {
+        self.not_ours.push(pid);
+    }
+
+    /// Children that belong to no rank and have ended since the last call.
+    pub fn take_others_ended(&mut self) -> Vec<(Pid, i32)> {
+        std::mem::take(&mut self.others_ended)
+    }
+
+    /// Neither ranks nor spawned jobs.
+    pub fn nobody_lives(&self) -> bool {
+        self.live == 0 && self.mailbox.jobs().is_empty()
+    }
+
+    /// A signal to end was sent: how processes end now says nothing about the program.
+    pub fn is_forced(&self) -> bool {
+        self.forced
+    }
+
+    /// The job is being ended, or has been.
+    pub fn is_stopping(&self) -> bool {
+        !self.plan.is_empty()
+    }
+
+    /// Messages of spawned jobs since the last call.
+    pub fn hear(&mut self) -> Vec<Message> {
+        self.heard.extend(self.mailbox.hear());
+        std::mem::take(&mut self.heard)
+    }
+
+    /// What the user should read, since the last call.
+    pub fn take_said(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.said)
+    }
+
+    /// Looks at the children that have ended. Returns the rank that failed, the likeliest cause if
+    /// there are several.
+    pub fn reap(&mut self) -> Option<Death> {
+        let mut dead = Vec::new();
+        // Read the mailbox before a child is reaped: it says which processes are spawned jobs, and
+        // believes that only of processes that are still in /proc.
+        while let Some(pid) = sys::ended_child() {
+            self.heard.extend(self.mailbox.hear());
+            match sys::reap(pid) {
+                Some(status) => dead.push((pid, status)),
+                None => break,
+            }
+        }
+        dead.retain(|&(pid, status)| {
+            let job = self.mailbox.ended(pid);
+            if let Some(signal) = report::killed_by(status).filter(|_| job && !self.forced) {
+                // It could not report this itself. Its ranks end with it, and ranks here that wait
+                // for them get an error.
+                let signal = sys::signal_text(signal);
+                self.said.push(format!("the mpirun of a spawned job (pid {pid}) was killed by {signal}"));
+            }
+            if job && self.bad_child == 0 {
+                self.bad_child = report::status(status);
+            }
+            let other = self.not_ours.contains(&pid);
+            if other {
+                self.not_ours.retain(|&known| known != pid);
+                self.others_ended.push((pid, status));
+            }
+            !job && !other
+        });
+        // Handle a rank's MPI process before the shell that started it: its status says more.
+        dead.sort_by_key(|(pid, _)| self.by_pid.contains_key(pid));
+        let mut failed: Option<Death> = None;
+        for (pid, status) in dead {
+            if let Some((index, ending)) = self.on_death(pid, status) {
+                let worse = failed.as_ref().is_none_or(|worst| ending.weight() > worst.ending.weight());
+                if ending != Ending::Well && worse {
+                    let core_dumped = libc::WIFSIGNALED(status) && libc::WCOREDUMP(status);
+                    failed = Some(Death { index, pid, ending, core_dumped });
+                }
+            }
+        }
+        failed
+    }
+
+    /// Records the end of a process. If it was a rank's, returns the rank and how it ended.
+    fn on_death(&mut self, pid: Pid, status: i32) -> Option<(usize, Ending)> {
+        let rank = self.by_pid.remove(&pid);
+        let is_leader = rank.is_some();
+        if !is_leader {
+            // Not a rank's leader; its process group may be empty now.
+            for rank in self.states.iter_mut().filter(|rank| rank.leader_ended && rank.group_open) {
+                rank.group_open = sys::kill(-rank.leader, 0);
+            }
+        }
+        let rank = rank.or_else(|| (0..self.states.len()).find(|&rank| self.program(rank) == Some(pid)))?;
+        if is_leader {
+            self.states[rank].leader_ended = true;
+            self.states[rank].group_open = sys::kill(-pid, 0);
+            if status == 0 && self.other_program(rank).is_some() {
+                return None;
+            }
+        }
+        let ending = Ending::of(status, self.ranks.block(rank));
+        // An MPI process that its shell left behind is still reported.
+        if !self.states[rank].ended {
+            self.end_rank(rank, ending);
+        } else if is_leader {
+            return None;
+        }
+        Some((rank, ending))
+    }
+
+    /// The pid of the rank's MPI process after `MPI_Init`. It is read from memory that every rank
+    /// can write, so check it with [`Watch::is_ours`] before acting on the process.
+    fn program(&self, rank: usize) -> Option<Pid> {
+        pid::Pid::new(self.ranks.block(rank).pid.load(Relaxed)).map(pid::Pid::get)
+    }
+
+    /// Whether a process belongs to this job, dead or alive.
+    fn is_ours(&self, rank: usize, program: Pid) -> bool {
+        program == self.states[rank].leader || strays::belongs_here(program)
+    }
+
+    /// The rank's MPI process, if it is alive and is not the process that `mpirun` started.
+    fn other_program(&self, rank: usize) -> Option<Pid> {
+        let program = self.program(rank).filter(|&program| program != self.states[rank].leader)?;
+        (process_lives(program as u32) && strays::belongs_here(program)).then_some(program)
+    }
+
+    fn end_rank(&mut self, rank: usize, ending: Ending) {
+        let at = Where::of(self.ranks.block(rank));
+        self.states[rank].never_came = (ending == Ending::Well && at.never_came()).then(Instant::now);
+        self.states[rank].ended = true;
+        self.live -= 1;
+        self.all_well &= ending == Ending::Well;
+    }
+
+    /// The message about a death; `others` ranks of the job still run.
+    pub fn failure(&self, death: &Death, others: usize) -> Failure {
+        Failure {
+            rank: self.ranks.list[death.index].number,
+            program: self.ranks.list[death.index].program.clone(),
+            pid: death.pid,
+            host: self.host.clone(),
+            ending: death.ending,
+            core_dumped: death.core_dumped,
+            at: Where::of(self.ranks.block(death.index)),
+            others,
+        }
+    }
+
+    /// What every rank of this machine says of itself.
+    pub fn blocks(&self) -> impl Iterator<Item = &RankBlock> {
+        (0..self.states.len()).map(|rank| self.ranks.block(rank))
+    }
+
+    /// Where the live ranks are, and what they say that they wait for.
+    pub fn places(&self) -> Vec<(usize, Where, Option<String>)> {
+        let live = self.states.iter().enumerate().filter(|(_, state)| !state.ended);
+        let place = |rank: usize| {
+            (self.ranks.list[rank].number, Where::of(self.ranks.block(rank)), self.ranks.wait_record(rank))
+        };
+        live.map(|(rank, _)| place(rank)).collect()
+    }
+
+    // ---- time ----
+
+    /// Looks after processes that the kernel does not report, at times. Returns ranks that failed.
+    pub fn tick(&mut self, now: Instant) -> Vec<Death> {
+        if self.next_tick > now {
+            return Vec::new();
+        }
+        self.next_tick = now + TICK;
+        let mut deaths = self.look_after_programs();
+        deaths.extend(self.miss_those_who_never_came(now));
+        deaths
+    }
+
+    /// Sends the signals whose time has come, and returns them.
+    pub fn send_due_signals(&mut self, now: Instant) -> Vec<i32> {
+        let mut sent = Vec::new();
+        while let Some(&(at, signal)) = self.plan.front()
+            && at <= now
+        {
+            self.plan.pop_front();
+            self.forced = true;
+            if self.ends_spawned_jobs {
+                self.signal_everybody(signal);
+            } else {
+                self.signal_ranks(signal);
+            }
+            if self.clearing {
+                self.signal_strays(signal);
+            }
+            if signal == sys::SIGKILL {
+                self.killed_at.get_or_insert(now);
+                // A process that was being started meanwhile gets the next signal.
+                self.plan.push_back((now + Duration::from_millis(100), sys::SIGKILL));
+            }
+            sent.push(signal);
+        }
+        sent
+    }
+
+    /// Checks MPI processes that are not direct children (a shell or a debugger stands between):
+    /// the kernel does not report their end to `mpirun`.
+    fn look_after_programs(&mut self) -> Vec<Death> {
+        let mut deaths = Vec::new();
+        for index in 0..self.states.len() {
+            let state = &self.states[index];
+            let block = self.ranks.block(index);
+            let Some(pid) = self.program(index).filter(|&program| !state.ended && program != state.leader) else {
+                continue;
+            };
+            let lives = self.other_program(index).is_some();
+            let ending = match block.state.load(Acquire) {
+                STATE_ABORTED => Ending::Abort(block.abort_code.load(Relaxed)),
+                STATE_RUNNING if !lives => Ending::NoFinalize,
+                STATE_FINALIZED if !lives && state.leader_ended => Ending::Well,
+                _ => continue,
+            };
+            self.end_rank(index, ending);
+            if ending != Ending::Well {
+                deaths.push(Death { index, pid, ending, core_dumped: false });
+            }
+        }
+        deaths
+    }
+
+    /// A rank that ended without calling `MPI_Init` while other ranks are inside MPI: they would
+    /// wait for it sooner or later.
+    fn miss_those_who_never_came(&mut self, now: Instant) -> Option<Death> {
+        let inside = |rank: usize| !self.states[rank].ended && Where::of(self.ranks.block(rank)).is_inside();
+        let late = |state: &State| !state.group_open && state.never_came.is_some_and(|since| now > since + MISSED);
+        let index = self.states.iter().position(late).filter(|_| (0..self.states.len()).any(inside))?;
+        Some(Death { index, pid: self.states[index].leader, ending: Ending::NoInit, core_dumped: false })
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        let tick = (self.live > 0 && self.somebody_needs_watching()).then_some(self.next_tick);
+        [tick, self.plan.front().map(|&(at, _)| at)].into_iter().flatten().min()
+    }
+
+    fn somebody_needs_watching(&self) -> bool {
+        let watch = |(rank, state): (usize, &State)| match state.ended {
+            false => self.program(rank) != Some(state.leader),
+            true => state.never_came.is_some(),
+        };
+        self.states.iter().enumerate().any(watch)
+    }
+
+    // ---- signals ----
+
+    /// Ends the ranks in steps. The owner calls [`Watch::send_due_signals`] afterwards.
+    pub fn stop(&mut self, steps: Steps, ends_spawned_jobs: bool, now: Instant) {
+        self.plan = steps.iter().map(|&(after, signal)| (now + Duration::from_millis(after), signal)).collect();
+        self.ends_spawned_jobs = ends_spawned_jobs;
+    }
+
+    /// Passes on a signal with which the user ends the job, and gives the programs time for it.
+    pub fn pass_on_end(&mut self, signal: i32, now: Instant) {
+        self.ends_spawned_jobs = true;
+        self.signal_everybody(signal);
+        self.plan = VecDeque::from([(now + SIGNAL_GRACE, sys::SIGKILL)]);
+    }
+
+    /// Sends a user signal to the MPI program itself: a shell around the program would die of it.
+    pub fn tell_programs(&self, signal: i32) {
+        for (rank, state) in self.states.iter().enumerate().filter(|(_, state)| !state.ended) {
+            match self.program(rank).filter(|&program| self.is_ours(rank, program)) {
+                None => sys::kill(-state.leader, signal),
+                Some(program) => sys::kill(program, signal),
+            };
+        }
+        self.mailbox.signal(signal);
+    }
+
+    pub fn signal_everybody(&mut self, signal: i32) {
+        self.signal_ranks(signal);
+        self.mailbox.signal(signal);
+    }
+
+    pub fn signal_ranks(&mut self, signal: i32) {
+        for rank in self.states.iter_mut().filter(|rank| rank.group_open) {
+            let there = sys::kill(-rank.leader, signal);
+            // A stopped process reacts only to SIGCONT and SIGKILL.
+            if there && matches!(signal, sys::SIGTERM | sys::SIGINT | sys::SIGHUP | sys::SIGQUIT) {
+                sys::kill(-rank.leader, sys::SIGCONT);
+            }
+            // The leader keeps the number in use until it is reaped.
+            rank.group_open = there || !rank.leader_ended;
+        }
+    }
+
+    fn signal_strays(&self, signal: i32) {
+        for pid in self.strays() {
+            sys::kill(pid, signal);
+        }
+    }
+
+    /// Children that are neither ranks nor spawned jobs.
+    fn strays(&self) -> Vec<Pid> {
+        let known = |pid: &Pid| self.not_ours.contains(pid) || self.mailbox.jobs().contains(pid);
+        strays::children().into_iter().filter(|pid| !known(pid)).collect()
+    }
+
+    // ---- the end ----
+
+    /// Called when all ranks have ended and all ended children were reaped: whether all processes
+    /// that they started have ended too. Processes that are left are asked to end. `may_revive`: a
+    /// program that its shell left behind counts as a rank again.
+    pub fn is_cleared(&mut self, may_revive: bool, now: Instant) -> bool {
+        if !sys::have_children() {
+            return true;
+        }
+        let jobs = self.mailbox.jobs().len();
+        if jobs + self.not_ours.len() > 0 && self.strays().is_empty() {
+            if jobs > 0 && !self.ends_spawned_jobs {
+                self.plan.clear();
+            }
+            return jobs == 0;
+        }
+        if self.killed_at.is_some_and(|at| now > at + UNKILLABLE) {
+            let left = strays::children();
+            self.said.push(format!("these processes cannot be ended: {left:?}"));
+            return true;
+        }
+        if may_revive && self.revive() {
+            return false;
+        }
+        if !self.clearing {
+            self.clearing = true;
+            let steps = if self.all_well { AFTER_SUCCESS } else { STRAYS_AFTER_FAILURE };
+            self.stop(steps, self.ends_spawned_jobs, now);
+        }
+        false
+    }
+
+    /// Handles a shell that ended before the MPI program it started in the background called
+    /// `MPI_Init`: the rank is alive again.
+    fn revive(&mut self) -> bool {
+        for rank in 0..self.states.len() {
+            let state = self.ranks.block(rank).state.load(Acquire);
+            if state == STATE_RUNNING && self.other_program(rank).is_some() {
+                self.states[rank].ended = false;
+                self.live += 1;
+            }
+        }
+        if self.live > 0 {
+            self.clearing = false;
+            self.plan.clear();
+        }
+        self.live > 0
+    }
+}
