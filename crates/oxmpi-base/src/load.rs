@@ -49,7 +49,7 @@ pub fn yield_cpu() -> u64 {
     absence
 }
 
-pub(crate) fn now() -> u64 {
+pub fn now() -> u64 {
     time(libc::CLOCK_MONOTONIC)
 }
 

@@ -1,9 +1,11 @@
 //! Sockets, as links and the agent use them: no call here waits or raises a signal, and every descriptor that is made is
 //! close-on-exec.
 
+use crate::cma::Piece;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 /// Two connected sockets that keep the boundaries of records.
 pub fn seqpacket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -91,4 +93,129 @@ impl ControlBuffer {
         message.msg_controllen = size_of_val(&self.0) as _;
         message
     }
+}
+
+/// Pieces that one call of [`send_pieces`] or [`receive_pieces`] uses; more are left for the next call.
+pub const PIECES_A_CALL: usize = 64;
+
+/// Sends what lies at some pieces of memory, in order; how many bytes the socket took.
+///
+/// # Safety
+/// The pieces are memory of this process that may be read during the call.
+pub unsafe fn send_pieces(to: BorrowedFd<'_>, pieces: &[Piece]) -> io::Result<usize> {
+    let mut parts = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; PIECES_A_CALL];
+    let message = message_of(&mut parts, pieces);
+    // SAFETY: the message names the caller's pieces, which may be read, and nothing else.
+    let count = unsafe { libc::sendmsg(to.as_raw_fd(), &message, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT) };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+/// Receives into some pieces of memory, in order; how many bytes came. 0 is the end of the stream.
+///
+/// # Safety
+/// The pieces are memory of this process that may be written during the call, and that no Rust reference covers.
+pub unsafe fn receive_pieces(from: BorrowedFd<'_>, pieces: &[Piece]) -> io::Result<usize> {
+    let mut parts = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; PIECES_A_CALL];
+    let mut message = message_of(&mut parts, pieces);
+    // SAFETY: the message names the caller's pieces, which may be written, and nothing else.
+    let count = unsafe { libc::recvmsg(from.as_raw_fd(), &mut message, libc::MSG_DONTWAIT) };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+fn message_of(parts: &mut [libc::iovec; PIECES_A_CALL], pieces: &[Piece]) -> libc::msghdr {
+    for (part, &(base, len)) in parts.iter_mut().zip(pieces) {
+        *part = libc::iovec { iov_base: base as *mut _, iov_len: len };
+    }
+    // SAFETY: a message without a name, parts or control data is all zeroes.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = parts.as_mut_ptr();
+    message.msg_iovlen = pieces.len().min(PIECES_A_CALL) as _;
+    message
+}
+
+/// Receives bytes; how many came. 0 is the end of the stream.
+pub fn receive(from: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the bytes may be written.
+    let count = unsafe { libc::recv(from.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT) };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+/// A set of descriptors of which some may be ready.
+pub struct ReadySet {
+    epoll: OwnedFd,
+}
+
+/// A descriptor of a [`ReadySet`] that is ready, by the number that it was added with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ready(pub u64);
+
+/// What is waited for at a descriptor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interest {
+    Read,
+    /// And room to write.
+    ReadAndWrite,
+}
+
+impl ReadySet {
+    pub fn new() -> io::Result<ReadySet> {
+        // SAFETY: takes plain numbers.
+        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just made the descriptor, and nothing else owns it.
+        Ok(ReadySet { epoll: unsafe { OwnedFd::from_raw_fd(fd) } })
+    }
+
+    pub fn add(&self, fd: BorrowedFd<'_>, number: u64, interest: Interest) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, fd, number, interest)
+    }
+
+    pub fn change(&self, fd: BorrowedFd<'_>, number: u64, interest: Interest) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, fd, number, interest)
+    }
+
+    /// A descriptor that is not in the set is none to remove.
+    pub fn remove(&self, fd: BorrowedFd<'_>) {
+        let _ = self.control(libc::EPOLL_CTL_DEL, fd, 0, Interest::Read);
+    }
+
+    fn control(&self, what: i32, fd: BorrowedFd<'_>, number: u64, interest: Interest) -> io::Result<()> {
+        let events = match interest {
+            Interest::Read => libc::EPOLLIN | libc::EPOLLRDHUP,
+            Interest::ReadAndWrite => libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLOUT,
+        };
+        let mut event = libc::epoll_event { events: events as u32, u64: number };
+        // SAFETY: both descriptors are open, and the event lives until the call returns.
+        let done = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd.as_raw_fd(), &mut event) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Waits until a descriptor is ready, at most for the limit, or until a signal comes. Those that are ready are appended.
+    pub fn wait(&self, limit: Duration, ready: &mut Vec<Ready>) -> io::Result<()> {
+        const MOST: usize = 64;
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; MOST];
+        // Rounded up, or a short wait would spin.
+        let millis = limit.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32;
+        // SAFETY: the array has room for as many events as are asked for.
+        let count = unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), events.as_mut_ptr(), MOST as i32, millis) };
+        match usize::try_from(count) {
+            Ok(count) => ready.extend(events[..count].iter().map(|event| Ready(event.u64))),
+            Err(_) if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return Err(io::Error::last_os_error()),
+        }
+        Ok(())
+    }
+}
+
+/// The two ends of a pipe, to read and to write, of which neither makes a caller wait.
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut fds = [-1; 2];
+    // SAFETY: the array has room for two descriptors.
+    if unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made both descriptors, and nothing else owns them.
+    Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }

@@ -14,6 +14,7 @@ pub mod program;
 pub mod random;
 pub mod runner;
 pub mod suite;
+pub mod tcp;
 pub mod world;
 
 use oxmpi_abi::Error;
@@ -42,6 +43,8 @@ pub enum Link {
     Shm,
     /// Shared memory where the kernel forbids such copies, so that long messages are streamed.
     ShmStreamed,
+    /// TCP over the loopback interface: each rank is on a node of its own.
+    Tcp,
     /// A simulated network with random faults from a seed.
     Sim(u64),
 }
@@ -77,6 +80,8 @@ pub struct Rank {
     pub me: usize,
     pub ranks: usize,
     pub engine: Engine,
+    /// Every other rank is on another node.
+    is_alone: bool,
     network: Option<Network>,
 }
 
@@ -84,6 +89,7 @@ pub struct Rank {
 pub fn run(link: Link, ranks: usize, body: impl Fn(&mut Rank) + Sync) {
     match link {
         Link::Sim(seed) => run_sim(&Network::new(seed, ranks), ranks, body),
+        Link::Tcp => tcp::run(ranks, body),
         Link::Loopback | Link::Shm | Link::ShmStreamed => run_shm(link != Link::ShmStreamed, ranks, body),
     }
 }
@@ -125,7 +131,7 @@ pub fn try_run(network: &Network, ranks: usize, body: impl Fn(&mut Rank) + Sync)
 fn run_rank(network: &Network, me: usize, ranks: usize, body: &(impl Fn(&mut Rank) + Sync)) {
     network.start(me);
     let links = Links::attach_sim(network, me).expect("shared memory for a test");
-    let mut rank = Rank { me, ranks, engine: Engine::new(links, true), network: Some(network.clone()) };
+    let mut rank = Rank { me, ranks, engine: Engine::new(links, true), is_alone: true, network: Some(network.clone()) };
     body(&mut rank);
     rank.set_place(|| "it has left".into());
     network.leave(me);
@@ -150,7 +156,8 @@ fn run_shm(single_copy: bool, ranks: usize, body: impl Fn(&mut Rank) + Sync) {
                 let job = JobId { inode: 1, holder: 1, fd: 1 };
                 let slot = Slot::new(me).expect("a slot of the segment");
                 let links = Links::attach(segment, job, slot).expect("a free slot");
-                let mut rank = Rank { me, ranks, engine: Engine::new(links, single_copy), network: None };
+                let mut rank =
+                    Rank { me, ranks, engine: Engine::new(links, single_copy), is_alone: false, network: None };
                 barrier.wait();
                 let failure = AbortOnPanic(me);
                 body(&mut rank);
@@ -181,9 +188,10 @@ impl Drop for AbortOnPanic {
 
 impl Rank {
     pub fn peer(&self, rank: usize) -> Peer {
-        match &self.network {
-            Some(network) => network.peer(self.me, rank),
-            None => Peer::at_slot(rank),
+        match (self.is_alone, rank == self.me) {
+            (true, true) => Peer::at_slot(0),
+            (true, false) => Peer::far(rank),
+            (false, _) => Peer::at_slot(rank),
         }
     }
 

@@ -23,5 +23,6 @@ conformance! {
     loopback = [Link::Loopback].into_iter();
     shm = [Link::Shm].into_iter();
     shm_streamed = [Link::ShmStreamed].into_iter();
+    tcp = [Link::Tcp].into_iter();
     sim = seeds(12).map(Link::Sim);
 }

@@ -6,6 +6,7 @@
 //! oxmpi-core); [`bulk`] decides how the bytes of an offer come to their receiver.
 
 use crate::packet::{BULK_OFFSET, PART_UNIT};
+use crate::tcp::frame;
 use oxmpi_base::ring;
 
 /// Why something was decided, in words that follow "because".
@@ -26,6 +27,8 @@ pub struct Caps {
     pub with_bytes_pressed: usize,
     /// How an eager message is cut into packets.
     pub cut: Cut,
+    /// Bytes of a packet of a stream; `None`: that follows from the length of the stream.
+    pub bulk: Option<usize>,
     pub direct: Direct,
 }
 
@@ -59,6 +62,18 @@ pub const RING_PART: usize = 4096;
 const RING_CUT: Cut = Cut { whole: RING_PART + 2048, first: RING_PART, next: RING_PART };
 const _: () = assert!(RING_PART.is_multiple_of(PART_UNIT));
 
+/// What a TCP link can do.
+pub(crate) const TCP: Caps = Caps {
+    link: "a TCP connection",
+    part: frame::MOST_EAGER,
+    eager: frame::MOST_EAGER,
+    with_bytes: frame::MOST_WITH_BYTES,
+    with_bytes_pressed: 64,
+    cut: Cut { whole: frame::MOST_EAGER, first: frame::MOST_EAGER, next: frame::MOST_EAGER },
+    bulk: Some(frame::MOST_BULK),
+    direct: Direct::Apart,
+};
+
 /// The links of a process by their kinds.
 pub(crate) struct CapsTable {
     /// A ring in memory that both share.
@@ -84,6 +99,7 @@ impl CapsTable {
                 first: RING_CUT.first.min(part),
                 next: RING_CUT.next.min(part),
             },
+            bulk: None,
             direct: Direct::Allowed,
         };
         let pretended = Caps { link: "a ring between pretended nodes", direct: Direct::Apart, ..ring };

@@ -2,6 +2,10 @@
 
 use std::ptr::NonNull;
 
+/// The link has no room now: nothing was sent. The caller keeps the packet and tries again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Full;
+
 /// The sending end of a link to one peer. Packets arrive in the order in which they are published.
 pub(crate) trait End {
     /// Room for a packet of so many cells: a pointer to its bytes, or `None` while the link has no

@@ -5,6 +5,8 @@
 use crate::end::End;
 #[cfg(feature = "sim")]
 use crate::sim::{SimRx, SimTx};
+use crate::tcp::{TcpRx, TcpTx};
+use oxmpi_abi::Error;
 use oxmpi_base::ring::{Consumer, Packet, Producer};
 use std::ptr::NonNull;
 
@@ -20,10 +22,10 @@ pub(crate) enum Far {
     Pretended(Box<Producer>),
     #[cfg(feature = "sim")]
     Sim(SimTx),
-    /// The peer has died and takes no more packets. Operations that wait for it end when its death
-    /// is detected.
-    #[cfg(feature = "sim")]
-    Dead,
+    /// A rank of another node.
+    Tcp(Box<TcpTx>),
+    /// The peer has died or its link is broken, for this reason: it takes no more packets.
+    Dead(Error),
 }
 
 /// How packets of one far peer arrive.
@@ -35,6 +37,7 @@ pub(crate) enum FarRx {
     Ring(Box<Consumer>),
     #[cfg(feature = "sim")]
     Sim(SimRx),
+    Tcp(Box<TcpRx>),
 }
 
 impl End for Producer {
@@ -84,6 +87,7 @@ impl Far {
             Far::Foreign(tx) | Far::Pretended(tx) => tx.under_pressure(),
             #[cfg(feature = "sim")]
             Far::Sim(tx) => tx.under_pressure(),
+            Far::Tcp(tx) => tx.under_pressure(),
             _ => false,
         }
     }
@@ -108,6 +112,7 @@ impl FarRx {
             FarRx::Ring(rx) => rx.peek(),
             #[cfg(feature = "sim")]
             FarRx::Sim(rx) => rx.peek(),
+            FarRx::Tcp(rx) => rx.peek(),
         }
     }
 
@@ -119,6 +124,10 @@ impl FarRx {
             FarRx::Ring(rx) => rx.advance(cells),
             #[cfg(feature = "sim")]
             FarRx::Sim(rx) => rx.advance(cells),
+            FarRx::Tcp(rx) => {
+                rx.advance();
+                false
+            }
         }
     }
 
@@ -128,6 +137,7 @@ impl FarRx {
             FarRx::Ring(rx) => rx.set_pressure(on),
             #[cfg(feature = "sim")]
             FarRx::Sim(rx) => rx.set_pressure(on),
+            FarRx::Tcp(rx) => rx.set_pressure(on),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::node_memory::NodeMemory;
 use crate::outgoing::Outgoing;
 use crate::packet::{Packet, PacketSize};
 use crate::table::FarTable;
+use crate::tcp::TcpRx;
 use oxmpi_base::ids::Peer;
 use oxmpi_base::ring::Consumer;
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,6 +26,10 @@ pub struct Incoming {
     pub(crate) sender_rings: Vec<SenderRing>,
     /// Peers that sent an invalid packet. Nothing more is read from them.
     refused: Vec<Peer>,
+    /// There are links between nodes, so that every turn looks for news of far peers.
+    pub(crate) polls_network: bool,
+    /// Peers of other nodes that may have sent something.
+    pub(crate) ready: Vec<Peer>,
 }
 
 impl Incoming {
@@ -37,6 +42,8 @@ impl Incoming {
             foreign_heard: 0,
             sender_rings: Vec::new(),
             refused: Vec::new(),
+            polls_network: false,
+            ready: Vec::new(),
         }
     }
 
@@ -85,7 +92,8 @@ impl Incoming {
     }
 
     pub(crate) fn heard_foreign(&mut self, rung: u64) {
-        self.foreign_heard = rung;
+        // With a network there are always news, so that a process without one does not have to look for it.
+        self.foreign_heard = if self.polls_network { rung.wrapping_sub(1) } else { rung };
     }
 
     pub(crate) fn has_receiver(&self, peer: Peer) -> bool {
@@ -102,6 +110,18 @@ impl Incoming {
             None => *self.far.at(peer) = FarRx::Ring(rx),
         }
         self.senders.push(peer);
+    }
+
+    pub(crate) fn far_entry(&mut self, peer: Peer) -> &mut FarRx {
+        self.far.at(peer)
+    }
+
+    /// The receiving end of a link between nodes.
+    pub(crate) fn tcp(&mut self, peer: Peer) -> Option<&mut TcpRx> {
+        match self.far.at(peer) {
+            FarRx::Tcp(rx) => Some(rx),
+            _ => None,
+        }
     }
 
     #[cfg(feature = "sim")]
@@ -134,6 +154,7 @@ impl Incoming {
             None => *self.far.at(peer) = FarRx::None,
         }
         self.senders.retain(|&sender| sender != peer);
+        self.ready.retain(|&ready| ready != peer);
     }
 
     /// Drops the entry of a far peer.

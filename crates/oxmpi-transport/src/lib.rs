@@ -39,13 +39,13 @@ pub mod tcp;
 pub mod transfer;
 
 pub use caps::{Bulk, Caps, Cut, Direct, RING_EAGER, RING_PART, Why};
-pub use end::Life;
+pub use end::{Full, Life};
 pub use foreign::Ended;
 pub use incoming::Incoming;
 pub use links::Links;
 pub use node_memory::NodeMemory;
-pub use outgoing::{Full, Outgoing};
+pub use outgoing::Outgoing;
 pub use oxmpi_base::cma::{MAX_PIECES, Piece};
 pub use oxmpi_base::ids::{Peer, Slot};
-pub use packet::{CONTROL_WORDS, Head, INLINE_BYTES, PART_UNIT, Packet, PacketSize};
+pub use packet::{CONTROL_WORDS, EAGER, Head, INLINE_BYTES, MORE, OFFER, PART_UNIT, Packet, PacketSize};
 pub use table::PeerTable;

@@ -9,6 +9,8 @@
 use crate::incoming::Incoming;
 use crate::node_memory::NodeMemory;
 use crate::outgoing::Outgoing;
+use crate::tcp::connect::{Arrivals, Connector};
+use crate::tcp::network::Network;
 use oxmpi_base::address::JobId;
 use oxmpi_base::ids::{Slot, WorldRank};
 use oxmpi_base::own_slot::OwnSlot;
@@ -43,15 +45,30 @@ impl Links {
         Ok(Links { rx: Incoming::new(node.ranks()), tx: Outgoing::new(ends, cells, node) })
     }
 
-    /// The links of one rank of a simulated network, on a node of its own.
+    /// From now on ranks of other nodes are reached over TCP: `connector` makes connections, `arrivals` has those that
+    /// others make. `job` names the job in both.
+    pub fn use_tcp(&mut self, connector: Box<dyn Connector>, arrivals: Arrivals, job: [u8; 16]) -> io::Result<()> {
+        self.tx.network = Some(Box::new(Network::new(connector, arrivals, job)?));
+        self.rx.polls_network = true;
+        self.rx.see_foreign_senders(self.tx.node_mut());
+        Ok(())
+    }
+
+    /// The links of one rank of a test, on a node of its own.
     #[cfg(feature = "sim")]
-    pub fn attach_sim(network: &crate::sim::Network, me: usize) -> io::Result<Links> {
+    pub fn attach_alone(ranks: usize, me: usize) -> io::Result<Links> {
         let (_, segment) = Segment::create(1, 1)?;
         let job = JobId { inode: 1, holder: 1, fd: 1 };
         let own = WorldRank::new(me).ok_or(io::ErrorKind::InvalidInput)?;
-        let places: Vec<_> = (0..network.ranks() as u32).map(|node| (node, 0)).collect();
+        let places: Vec<_> = (0..ranks as u32).map(|node| (node, 0)).collect();
         let nodes = NodeTable::new(oxmpi_boot::deal::blocks(&places), own, false).map_err(io::Error::other)?;
-        let mut links = Links::attach_on(segment, job, nodes)?;
+        Links::attach_on(segment, job, nodes)
+    }
+
+    /// The links of one rank of a simulated network, on a node of its own.
+    #[cfg(feature = "sim")]
+    pub fn attach_sim(network: &crate::sim::Network, me: usize) -> io::Result<Links> {
+        let mut links = Links::attach_alone(network.ranks(), me)?;
         for from in (0..network.ranks()).filter(|&from| from != me) {
             links.rx.receive_from_sim(oxmpi_base::ids::Peer::far(from), network.receiver(from, me));
         }

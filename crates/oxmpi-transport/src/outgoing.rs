@@ -5,13 +5,18 @@
 //! A send takes its whole packet, or returns [`Full`] and has sent nothing. The packets of a pair
 //! arrive in the order of the calls; there is no order between pairs.
 
-use crate::caps::{Caps, CapsTable, Direct};
-use crate::end::{End, Life};
+use crate::caps::{self, Caps, CapsTable, Direct};
+use crate::end::{End, Full, Life};
 use crate::far::Far;
 use crate::node_memory::NodeMemory;
 use crate::packet::*;
 use crate::table::FarTable;
+use crate::tcp::TcpTx;
+use crate::tcp::network::Network;
 use crate::transfer::own_offers::OwnOffers;
+use oxmpi_abi::Error;
+#[cfg(feature = "sim")]
+use oxmpi_abi::constants::MPI_ERR_PROC_ABORTED;
 use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::offer_cell::OfferCells;
 use oxmpi_base::own_slot::OwnSlot;
@@ -19,10 +24,6 @@ use oxmpi_base::ring::{self, Consumer, Producer};
 use oxmpi_datatype::{Cursor, Source};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::AcqRel;
-
-/// The link has no room now: nothing was sent. The caller keeps the packet and tries again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Full;
 
 pub struct Outgoing {
     local: Box<[Option<Box<Producer>>]>,
@@ -34,6 +35,8 @@ pub struct Outgoing {
     /// Hands out the ends of rings.
     ends: OwnSlot,
     node: NodeMemory,
+    /// How this process reaches other nodes.
+    pub(crate) network: Option<Box<Network>>,
 }
 
 impl Outgoing {
@@ -41,7 +44,7 @@ impl Outgoing {
         let local = (0..node.ranks()).map(|_| None).collect();
         let caps = CapsTable::new(node.segment().layout().ring_cells);
         let offers = OwnOffers::new(cells);
-        Outgoing { local, far: FarTable::default(), offers, caps, on_open: None, ends, node }
+        Outgoing { local, far: FarTable::default(), offers, caps, on_open: None, ends, node, network: None }
     }
 
     /// This process.
@@ -80,6 +83,9 @@ impl Outgoing {
         if self.node.sim.is_some() {
             return &self.caps.sim;
         }
+        if self.goes_by_network(peer) {
+            return &caps::TCP;
+        }
         if self.node.shares_memory(peer) { &self.caps.ring } else { &self.caps.pretended }
     }
 
@@ -100,6 +106,13 @@ impl Outgoing {
 
     /// Sends a head and a few words in one cache line; [`Full`] while there is no room.
     pub fn send_control(&mut self, peer: Peer, head: &Head, body: &[u64; CONTROL_WORDS]) -> Result<(), Full> {
+        if peer.is_far()
+            && let Some(tcp) = self.tcp(peer)
+        {
+            let sent = tcp.send_control(head, body);
+            self.note_sent(peer);
+            return sent;
+        }
         // SAFETY: the cell is 8-byte aligned behind the head and has room for the words.
         self.send_cell(peer, head, |to| unsafe { to.cast::<[u64; CONTROL_WORDS]>().write(*body) })
     }
@@ -116,6 +129,13 @@ impl Outgoing {
         cursor: &mut Cursor,
         bytes: usize,
     ) -> Result<(), Full> {
+        if peer.is_far()
+            && let Some(tcp) = self.tcp(peer)
+        {
+            let sent = tcp.send_message(head, prefix, buf, cursor, bytes);
+            self.note_sent(peer);
+            return sent;
+        }
         let front = HEAD_BYTES + size_of_val(prefix);
         debug_assert!(front <= ring::FIRST_BYTES);
         let offset = if front + bytes <= ring::FIRST_BYTES { front } else { BULK_OFFSET };
@@ -202,6 +222,13 @@ impl Outgoing {
         cursor: &mut Cursor,
         bytes: usize,
     ) -> Result<(), Full> {
+        if peer.is_far()
+            && let Some(tcp) = self.tcp(peer)
+        {
+            let sent = tcp.send_bulk(kind, word, buf, cursor, bytes);
+            self.note_sent(peer);
+            return sent;
+        }
         // Never a single cell: its data would start at another offset.
         let cells = ring::cells_for(BULK_OFFSET + bytes.max(1));
         // SAFETY: the cells have room for the word and, from BULK_OFFSET on, for `bytes` bytes.
@@ -278,14 +305,51 @@ impl Outgoing {
         if let Some(tx) = self.node.sim.as_ref().and_then(|sim| sim.open(peer)) {
             return Far::Sim(tx);
         }
+        if let Some(tcp) = self.open_tcp(peer) {
+            return tcp;
+        }
         match self.node.pretended_slot(peer) {
             Some(slot) => Far::Pretended(open(&mut self.ends, &self.node, slot)),
             None => self.node.open_to_foreign(peer).map_or(Far::Unopened, Far::Foreign),
         }
     }
 
+    /// The entry of a far peer, opened or not.
+    pub(crate) fn far_entry(&mut self, peer: Peer) -> &mut Far {
+        self.far.at(peer)
+    }
+
+    /// The entry of a far peer, if it has one.
+    pub(crate) fn far_known(&self, peer: Peer) -> Option<&Far> {
+        self.far.get(peer)
+    }
+
+    /// The link to a peer of another node.
     #[cold]
-    fn tell_opened(&self, peer: Peer) {
+    fn tcp(&mut self, peer: Peer) -> Option<&mut TcpTx> {
+        match self.far(peer) {
+            Far::Tcp(tx) => Some(tx),
+            _ => None,
+        }
+    }
+
+    /// Why nothing can be sent to a peer, if that is so.
+    pub fn failure(&self, peer: Peer) -> Option<&Error> {
+        match self.far.get(peer) {
+            Some(Far::Dead(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Sends nothing more to a far peer, for this reason.
+    pub fn break_link(&mut self, peer: Peer, error: Error) {
+        if self.goes_by_network(peer) {
+            *self.far.at(peer) = Far::Dead(error);
+        }
+    }
+
+    #[cold]
+    pub(crate) fn tell_opened(&self, peer: Peer) {
         if let Some(tell) = self.on_open {
             tell(&self.node, peer, self.caps(peer));
         }
@@ -296,6 +360,12 @@ impl Outgoing {
         #[cfg(feature = "sim")]
         if let (true, Some(sim)) = (peer.is_far(), &self.node.sim) {
             return sim.life(peer);
+        }
+        match self.far.get(peer) {
+            Some(Far::Dead(_)) => return Life::Dead,
+            Some(Far::Tcp(tx)) if tx.joint().has_bye() => return Life::Finalized,
+            _ if self.goes_by_network(peer) => return Life::Running,
+            _ => {}
         }
         if self.node.has_died(peer) {
             return Life::Dead;
@@ -308,7 +378,8 @@ impl Outgoing {
     pub(crate) fn find_dead_far(&mut self) -> Vec<Peer> {
         let dead = self.node.sim.as_ref().map_or(Vec::new(), |sim| sim.dead());
         for &peer in &dead {
-            *self.far.at(peer) = Far::Dead;
+            let text = format!("rank {} has died", peer.far_index().unwrap_or_default());
+            *self.far.at(peer) = Far::Dead(Error::new(MPI_ERR_PROC_ABORTED, text));
         }
         dead
     }
@@ -328,7 +399,10 @@ impl Outgoing {
     pub(crate) fn has_room(&mut self, peer: Peer) -> bool {
         match peer.slot() {
             Some(slot) => self.local(slot).reserve(1).is_some(),
-            None => self.far(peer).reserve(1).is_some(),
+            None => match self.far(peer) {
+                Far::Tcp(tx) => tx.has_room(),
+                far => far.reserve(1).is_some(),
+            },
         }
     }
 }

@@ -20,6 +20,24 @@ pub struct Head {
     pub aux: u32,
 }
 
+/// A message, or the first part of one; `aux` is its length. With flags it is also an offer.
+pub const EAGER: u8 = 1;
+/// The next part of the message that the last EAGER packet of this sender started.
+pub const MORE: u8 = 2;
+/// A message that stays with its sender until it is claimed.
+pub const OFFER: u8 = 3;
+/// To the sender: its offer was claimed. Body: offer, the sender's operation.
+pub const CLAIMED: u8 = 4;
+/// To the sender: its offer was claimed, and the bytes shall come as packets. Body: offer, the
+/// sender's operation, the receiver's operation, length.
+pub const STREAM: u8 = 5;
+/// Bytes of a stream; the word in front is the receiver's operation.
+pub const DATA: u8 = 6;
+/// To the receiver: the sender wants to withdraw its offer. Body: 0, the sender's operation.
+pub const WITHDRAW: u8 = 7;
+/// To the sender: its offer is withdrawn. Body: 0, its operation.
+pub const WITHDRAWN: u8 = 8;
+
 /// Bytes of a [`Head`] in a packet, without kind and flags, which travel in the cell's word.
 pub(crate) const HEAD_BYTES: usize = 16;
 
@@ -75,7 +93,12 @@ impl<'a> Packet<'a> {
         // SAFETY: every packet has a first cell with room for a head; its bytes are plain numbers.
         let (context, tag, source, aux) = unsafe {
             let at = self.bytes.cast::<u32>();
-            (at.read(), at.add(1).cast::<i32>().read(), at.add(2).cast::<i32>().read(), at.add(3).read())
+            (
+                at.read_unaligned(),
+                at.add(1).cast::<i32>().read_unaligned(),
+                at.add(2).cast::<i32>().read_unaligned(),
+                at.add(3).read_unaligned(),
+            )
         };
         Head { kind: self.user as u8, flags: (self.user >> 8) as u8, context, tag, source, aux }
     }
@@ -83,8 +106,8 @@ impl<'a> Packet<'a> {
     /// The word in front of a bulk packet.
     #[inline]
     pub fn bulk_word(&self) -> u64 {
-        // SAFETY: every packet has a first cell, whose bytes are 8-byte aligned.
-        unsafe { self.bytes.cast::<u64>().read() }
+        // SAFETY: every packet has a first cell.
+        unsafe { self.bytes.cast::<u64>().read_unaligned() }
     }
 
     /// The offset of the data in a packet that has `prefix` bytes behind its head.
@@ -103,8 +126,8 @@ impl<'a> Packet<'a> {
     #[inline]
     pub fn word(&self, index: usize) -> u64 {
         assert!((index + 1) * 8 <= INLINE_BYTES);
-        // SAFETY: in the packet's first cell, which is 8-byte aligned behind the head.
-        unsafe { self.bytes.add(HEAD_BYTES).cast::<u64>().add(index).read() }
+        // SAFETY: in the packet's first cell, as asserted.
+        unsafe { self.bytes.add(HEAD_BYTES).cast::<u64>().add(index).read_unaligned() }
     }
 
     /// Copies `bytes` bytes of data to the next bytes of the buffer.
@@ -162,10 +185,10 @@ pub(crate) fn user_word(head: &Head) -> u16 {
 pub(crate) unsafe fn write_head(at: NonNull<u8>, head: &Head) {
     let low = u64::from(head.context) | u64::from(head.tag as u32) << 32;
     let high = u64::from(head.source as u32) | u64::from(head.aux) << 32;
-    // SAFETY: a packet's bytes start 8-byte aligned and hold at least FIRST_BYTES.
+    // SAFETY: a packet has room for a head at its start.
     unsafe {
-        at.cast::<u64>().write(low);
-        at.cast::<u64>().add(1).write(high);
+        at.cast::<u64>().write_unaligned(low);
+        at.cast::<u64>().add(1).write_unaligned(high);
     }
 }
 

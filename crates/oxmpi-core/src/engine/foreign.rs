@@ -30,11 +30,13 @@ pub enum Pending {
 }
 
 impl Engine {
-    /// Foreign senders connected or disconnected.
+    /// Foreign senders connected or disconnected, or there are links between nodes, which are looked at in every turn.
+    /// `true` when an operation may have completed.
     #[cold]
-    pub(super) fn see_foreign_senders(&mut self) {
+    pub(super) fn see_foreign_senders(&mut self) -> bool {
         self.rx.see_foreign_senders(self.messages.tx.node_mut());
         self.forget_deserted();
+        self.rx.has_network() && self.progress_network(false)
     }
 
     /// Leaves the jobs of which no process is used here or named by the caller.

@@ -7,6 +7,7 @@
 //! recv.rs       packets meet posted receives, or are kept        (matching/)
 //! transfers.rs  messages that were offered: the links move their bytes, the engine says when and tells the peer
 //! loopback.rs   messages to oneself
+//! network.rs    messages between nodes
 //! foreign.rs    processes of other jobs come and go
 //! ops.rs        operations under way, and how they ended
 //! ```
@@ -16,6 +17,7 @@
 
 mod foreign;
 mod loopback;
+mod network;
 mod ops;
 mod protocol;
 mod recv;
@@ -27,7 +29,7 @@ use ops::Ops;
 use oxmpi_abi::constants::MPI_ERR_INTERN;
 use oxmpi_abi::{Error, Status};
 use oxmpi_transport::transfer::{self, Control};
-use oxmpi_transport::{Incoming, Life, Links, NodeMemory, Outgoing, Packet, Peer, PeerTable};
+use oxmpi_transport::{EAGER, Incoming, Life, Links, MORE, NodeMemory, OFFER, Outgoing, Packet, Peer, PeerTable};
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
@@ -37,14 +39,7 @@ pub use protocol::Mode;
 pub use recv::{Message, Small};
 pub use send::Route;
 
-/// A message, or the first part of one; `aux` is its length. With [`SYNC`] it is also an offer.
-const EAGER: u8 = 1;
-/// The next part of the message that the last EAGER packet of this sender started.
-const MORE: u8 = 2;
-/// A message that stays with its sender until it is claimed. `oxmpi_transport::transfer` has the
-/// other kinds.
-const OFFER: u8 = 3;
-
+/// The flag of an EAGER packet that is also an offer.
 const SYNC: u8 = 1;
 
 /// Packets that one call of `progress` takes from one peer before it goes on to the next.
@@ -52,6 +47,9 @@ const BATCH: usize = 64;
 
 /// Bytes of stored messages from one peer beyond which it is asked to offer messages instead of sending them.
 pub const STORE_LIMIT: usize = 64 << 20;
+
+/// A peer of another node may send so many bytes in any case.
+const LEAST_SHARE: usize = 256 << 10;
 
 /// The messages of a process. The receiving half of its links is separate from the rest, so that a
 /// packet can be read in place while it is matched and answered.
@@ -146,7 +144,7 @@ impl Engine {
     pub fn progress(&mut self) -> bool {
         let mut moved = false;
         if self.rx.has_foreign_news(self.messages.tx.node()) {
-            self.see_foreign_senders();
+            moved = self.see_foreign_senders();
         }
         let senders = self.rx.senders(&mut self.messages.tx);
         // The first place rotates, so that no sender starves behind another's flood of packets.
@@ -169,6 +167,9 @@ impl Engine {
         if self.rx.has_foreign_news(self.messages.tx.node()) {
             self.see_foreign_senders();
         }
+        if self.rx.has_network() {
+            while self.progress_network(true) {}
+        }
         let senders = self.rx.senders(&mut self.messages.tx);
         let senders: Vec<Peer> = (0..senders).map(|index| self.rx.sender(index)).collect();
         for peer in senders {
@@ -183,6 +184,7 @@ impl Engine {
         for peer in std::mem::take(&mut self.messages.pressure_news) {
             let pressed = self.messages.peers.at(peer).pressed;
             self.rx.set_pressure(peer, pressed);
+            self.messages.tx.note_pressure(peer);
         }
         self.push_queues() | self.push_transfers()
     }
@@ -217,11 +219,7 @@ impl Engine {
     /// an error, and so do the posted receives that it might have matched.
     #[cold]
     fn refuse(&mut self, peer: Peer, why: &'static str) -> bool {
-        self.rx.refuse(peer);
-        let error = Error::new(MPI_ERR_INTERN, format!("{peer} sent a packet that makes no sense: {why}"));
-        self.end_with_dead(peer, &error);
-        self.end_posted(|_| true, &error);
-        true
+        self.break_link(peer, Error::new(MPI_ERR_INTERN, format!("{peer} sent a packet that makes no sense: {why}")))
     }
 }
 
@@ -271,8 +269,24 @@ impl Messages {
     /// Sends a packet about a transfer, now or as soon as the link has room.
     fn tell(&mut self, peer: Peer, control: Control) {
         if !self.peers.at(peer).queue.is_empty() || self.tx.tell(peer, &control).is_err() {
-            self.enqueue(peer, Queued::Control(control));
+            self.enqueue_control(peer, control);
         }
+    }
+
+    /// Packets about transfers pass messages that wait, but for one that has begun: the peer of a long message shall not
+    /// wait for short ones that find no room.
+    fn enqueue_control(&mut self, peer: Peer, control: Control) {
+        let queue = &mut self.peers.at(peer).queue;
+        if queue.is_empty() {
+            return self.enqueue(peer, Queued::Control(control));
+        }
+        let has_begun = match queue.front() {
+            Some(Queued::Message(op)) => self.ops.send_mut(*op).is_some_and(|send| send.cursor.position() > 0),
+            _ => false,
+        };
+        let first = usize::from(has_begun);
+        let controls = queue.iter().skip(first).take_while(|item| matches!(item, Queued::Control(_))).count();
+        queue.insert(first + controls, Queued::Control(control));
     }
 
     fn enqueue(&mut self, peer: Peer, item: Queued) {
@@ -317,13 +331,20 @@ impl Messages {
 
     /// Counts stored bytes of messages from `peer`, and sets or lifts its pressure at the limits.
     fn account_stored(&mut self, peer: Peer, add: usize, remove: usize) {
+        let limit = self.store_limit(peer);
         let state = self.peers.at(peer);
         state.stored = state.stored + add - remove;
-        let press = if state.pressed { state.stored > STORE_LIMIT / 2 } else { state.stored > STORE_LIMIT };
+        let press = if state.pressed { state.stored > limit / 2 } else { state.stored > limit };
         if press != state.pressed {
             state.pressed = press;
             self.pressure_news.push(peer);
         }
+    }
+
+    /// Bytes of a peer's messages that are stored at most. All peers of other nodes share one limit.
+    #[inline]
+    fn store_limit(&self, peer: Peer) -> usize {
+        if peer.is_far() { (STORE_LIMIT / self.tx.network_links().max(1)).max(LEAST_SHARE) } else { STORE_LIMIT }
     }
 
     /// Whether a transfer under way needs steps by this rank.
@@ -413,6 +434,6 @@ impl Messages {
     /// Whether nothing that this rank sends is under way any more, except to ranks that have left.
     pub fn is_flushed(&self) -> bool {
         let mut peers = self.waiting_queues.iter().copied().chain(self.ops.pending_sends());
-        peers.all(|peer| self.tx.life(peer) != Life::Running)
+        peers.all(|peer| self.tx.life(peer) != Life::Running) && self.tx.is_network_flushed()
     }
 }

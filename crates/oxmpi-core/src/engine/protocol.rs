@@ -117,6 +117,7 @@ mod tests {
         with_bytes: 4096,
         with_bytes_pressed: 64,
         cut: Cut { whole: 6144, first: 4096, next: 4096 },
+        bulk: None,
         direct: Direct::Allowed,
     };
 

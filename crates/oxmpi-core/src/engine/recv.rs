@@ -9,7 +9,7 @@ use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Status};
 use oxmpi_datatype::{Cursor, Target};
 use oxmpi_transport::transfer::{RecvTransfer, RemoteOffer, RemoteRegion};
-use oxmpi_transport::{INLINE_BYTES, Packet, Peer, RING_EAGER};
+use oxmpi_transport::{EAGER, INLINE_BYTES, Packet, Peer, RING_EAGER};
 
 pub(super) struct RecvOp {
     pub buf: Target<'static>,
@@ -102,7 +102,7 @@ impl Engine {
             return Small::Other;
         }
         let Some(packet) = self.rx.next(peer) else { return Small::Nothing };
-        if packet.kind() != super::EAGER {
+        if packet.kind() != EAGER {
             return Small::Other;
         }
         let head = packet.head();
@@ -284,10 +284,35 @@ impl Messages {
         if head.flags != 0 || bytes > RING_EAGER {
             return self.arrive_sync(peer, packet, &envelope, head.flags, bytes, defer_unmatched);
         }
+        self.arrive_message(peer, packet, &envelope, bytes, defer_unmatched)
+    }
+
+    /// A message that is longer than those of rings may be.
+    #[cold]
+    fn arrive_long(
+        &mut self,
+        peer: Peer,
+        packet: &Packet<'_>,
+        envelope: &Envelope,
+        bytes: usize,
+        defer_unmatched: bool,
+    ) -> Arrived {
+        self.arrive_message(peer, packet, envelope, bytes, defer_unmatched)
+    }
+
+    #[inline(always)]
+    fn arrive_message(
+        &mut self,
+        peer: Peer,
+        packet: &Packet<'_>,
+        envelope: &Envelope,
+        bytes: usize,
+        defer_unmatched: bool,
+    ) -> Arrived {
         let here = bytes.min(packet.room(0));
-        match self.posted.take_match(&envelope) {
+        match self.posted.take_match(envelope) {
             Some(op) => {
-                let Some(room) = self.begin(op, &envelope, bytes as u64) else { return Arrived::Done(false) };
+                let Some(room) = self.begin(op, envelope, bytes as u64) else { return Arrived::Done(false) };
                 if let Some(recv) = self.ops.recv_mut(op) {
                     if bytes <= INLINE_BYTES {
                         packet.unpack_inline(bytes.min(room), &recv.buf);
@@ -304,7 +329,7 @@ impl Messages {
             }
             None if defer_unmatched => Arrived::Deferred,
             None => {
-                self.store(peer, packet, 0, envelope, bytes, None);
+                self.store(peer, packet, 0, *envelope, bytes, None);
                 Arrived::Done(false)
             }
         }
@@ -319,6 +344,9 @@ impl Messages {
         bytes: usize,
         defer_unmatched: bool,
     ) -> Arrived {
+        if flags == 0 && bytes <= self.tx.caps(peer).eager {
+            return self.arrive_long(peer, packet, envelope, bytes, defer_unmatched);
+        }
         if flags != SYNC || bytes > packet.room(16) {
             return Arrived::Wrong("its length or its flags cannot be");
         }

@@ -4,12 +4,13 @@
 
 use super::ops::{Op, OpId, Outcome};
 use super::protocol::{self, Mode, Protocol};
-use super::{EAGER, MORE, Messages, OFFER, Queued, SYNC};
+use super::{Messages, Queued, SYNC};
 use crate::explain;
 use crate::matching::MessageId;
+use oxmpi_abi::Status;
 use oxmpi_datatype::{Cursor, OwnedBytes, Source};
 use oxmpi_transport::transfer::{SendTransfer, Withdrawal};
-use oxmpi_transport::{Full, Head, Peer, RING_PART};
+use oxmpi_transport::{EAGER, Full, Head, MORE, OFFER, Peer, RING_PART};
 
 /// The destination of a message, and how the receiver identifies it.
 #[derive(Clone, Copy, Debug)]
@@ -158,6 +159,13 @@ impl Messages {
 
     /// Puts a queued message into the ring; `true` when it can leave the queue.
     pub(super) fn push_message(&mut self, op: OpId) -> bool {
+        if let Op::Send(send) = self.ops.get(op)
+            && let Some(error) = self.tx.failure(send.route.peer)
+        {
+            let outcome = Outcome { status: Status::empty(), error: Some(error.clone()) };
+            self.ops.end(op, outcome);
+            return true;
+        }
         let Op::Send(mut send) = self.ops.lift(op) else { unreachable!("a queued message is a send") };
         // The receiver may have asked for offers since the message was queued.
         if matches!(send.phase, Phase::Eager) && send.cursor.position() == 0 && self.tx.under_pressure(send.route.peer)

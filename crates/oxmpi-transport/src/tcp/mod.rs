@@ -1,7 +1,28 @@
-//! Links between nodes over TCP.
+//! Links between nodes over TCP. A connection is made when the first packet goes to a peer, or the peer's comes; what is
+//! sent before waits in the sending end's queue.
 //!
 //! ```text
 //! connect.rs   how connections come to be: what links ask for, and what the agent hands over
+//! frame.rs     the layout of what travels, and what cannot be
+//! joint.rs     what the two ends of a link share
+//! tx.rs        the sending end
+//! rx.rs        the receiving end
+//! network.rs   all links of a process
+//! poll.rs      one turn: whose socket is ready, connections that come
 //! ```
+//!
+//! No call here waits. Only sockets that the kernel says are ready are read, but for the one that was used last.
+//!
+//! If both sides connect at once, the connection of the lower process stays. The higher one sends SWITCH as its last
+//! frame on its own connection, and goes on with the other; frames are handled in the order of their numbers.
 
 pub mod connect;
+pub(crate) mod frame;
+mod joint;
+pub(crate) mod network;
+mod poll;
+mod rx;
+mod tx;
+
+pub(crate) use rx::TcpRx;
+pub(crate) use tx::TcpTx;

@@ -23,21 +23,12 @@ pub use pieces::RemoteRegion;
 pub use receiving::{Begun, RecvTransfer, RemoteOffer};
 pub use sending::{Answer, SendTransfer, Withdrawal};
 
-use crate::outgoing::{Full, Outgoing};
+use crate::end::Full;
+use crate::outgoing::Outgoing;
 use crate::packet::{CONTROL_WORDS, Head};
 use oxmpi_base::ids::Peer;
 
-/// To the sender: its offer was claimed. Body: offer, the sender's operation.
-pub const CLAIMED: u8 = 4;
-/// To the sender: its offer was claimed, and the bytes shall come as packets. Body: offer, the
-/// sender's operation, the receiver's operation, length.
-pub const STREAM: u8 = 5;
-/// Bytes of a stream; the word in front is the receiver's operation.
-pub const DATA: u8 = 6;
-/// To the receiver: the sender wants to withdraw its offer. Body: 0, the sender's operation.
-pub const WITHDRAW: u8 = 7;
-/// To the sender: its offer is withdrawn. Body: 0, its operation.
-pub const WITHDRAWN: u8 = 8;
+pub use crate::packet::{CLAIMED, DATA, STREAM, WITHDRAW, WITHDRAWN};
 
 /// The word of [`CLAIMED`], [`STREAM`], [`WITHDRAW`] and [`WITHDRAWN`] that names the sender's operation.
 pub const OPERATION_WORD: usize = 1;

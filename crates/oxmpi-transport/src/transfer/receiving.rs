@@ -88,6 +88,21 @@ impl RecvTransfer {
         matches!(self, RecvTransfer::Copy(_))
     }
 
+    /// Bytes that still come as packets.
+    pub fn stream_left(&self) -> usize {
+        match self {
+            RecvTransfer::Stream { left, .. } => *left as usize,
+            RecvTransfer::Copy(_) => 0,
+        }
+    }
+
+    /// So many bytes were put to their place; `true` when they were the last.
+    pub fn took(&mut self, bytes: usize) -> bool {
+        let RecvTransfer::Stream { left, .. } = self else { return false };
+        *left -= bytes as u64;
+        *left == 0
+    }
+
     /// Takes the bytes of a [`DATA`](super::DATA) packet; `true` for the last ones. An error says
     /// how they violate the protocol.
     pub fn take_data(

@@ -5,7 +5,8 @@
 use super::pieces::{self, List, RemotePieces, RemoteRegion};
 use super::{CLAIMED, Control, DATA, STREAM, Step, WITHDRAW, WITHDRAWN};
 use crate::caps::Direct;
-use crate::outgoing::{Full, Outgoing};
+use crate::end::Full;
+use crate::outgoing::Outgoing;
 use crate::packet::{Head, Packet};
 use oxmpi_base::ids::Peer;
 use oxmpi_base::offer_cell::{OfferId, State};
@@ -277,7 +278,10 @@ impl Outgoing {
     /// Sends parts of a stream while there is room.
     fn step_stream(&mut self, peer: Peer, receive: u64, length: u64, buf: &Source<'_>, cursor: &mut Cursor) -> Step {
         let long_blocks = buf.average_block() >= LONG_BLOCK;
-        let part = stream_part(length, long_blocks).min(self.caps(peer).part);
+        let caps = self.caps(peer);
+        // Other packets must be able to pass between long frames.
+        let one_a_step = caps.bulk.is_some();
+        let part = caps.bulk.unwrap_or(stream_part(length, long_blocks).min(caps.part));
         let mut step = Step::Idle;
         while (cursor.position() as u64) < length {
             let bytes = part.min(length as usize - cursor.position());
@@ -288,6 +292,9 @@ impl Outgoing {
                 return step;
             }
             step = Step::Moved;
+            if one_a_step && !self.is_mid_frame(peer) && (cursor.position() as u64) < length {
+                return step;
+            }
         }
         Step::Done
     }

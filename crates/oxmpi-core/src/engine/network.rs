@@ -1,0 +1,102 @@
+//! Messages between nodes: looks at the sockets that are ready, lets long bytes go straight from a socket to the buffer of
+//! their receive, and ends what is under way with a peer whose link is broken.
+
+use super::ops::Op;
+use super::recv::{Phase, RecvOp};
+use super::{Assembly, Engine};
+use oxmpi_abi::Error;
+use oxmpi_transport::Peer;
+
+impl Engine {
+    /// One turn of the links between nodes; `true` when an operation may have completed.
+    #[cold]
+    pub(super) fn progress_network(&mut self, all: bool) -> bool {
+        self.rx.poll_network(&mut self.messages.tx, all);
+        let mut moved = false;
+        for peer in self.rx.take_ready() {
+            let read = self.read_far(peer);
+            moved |= read;
+            self.rx.was_read(&mut self.messages.tx, peer, read);
+            if let Some(error) = self.rx.failure(peer) {
+                moved |= self.break_link(peer, error);
+            }
+        }
+        moved
+    }
+
+    /// Takes what has come from a peer of another node.
+    fn read_far(&mut self, peer: Peer) -> bool {
+        let mut moved = false;
+        loop {
+            moved |= self.drain(peer);
+            if !self.pull(peer) {
+                return moved;
+            }
+            moved = true;
+        }
+    }
+
+    /// Reads long bytes to their place; `false` when there are none now, or they must come as packets.
+    fn pull(&mut self, peer: Peer) -> bool {
+        let Some((word, left)) = self.rx.pullable(peer) else { return false };
+        let op = match (word, self.messages.peers.at(peer).assembly) {
+            (None, Assembly::Receive(op, _)) => Some(op),
+            (None, _) => None,
+            (Some(word), _) => self.messages.ops.named(word).map(|(op, _)| op),
+        };
+        let Some((op, Op::Recv(recv))) = op.map(|op| (op, self.messages.ops.get_mut(op))) else {
+            self.rx.read_as_packets(peer);
+            return false;
+        };
+        let RecvOp { buf, cursor, phase } = recv;
+        let room = buf.len() - cursor.position();
+        let most = match phase {
+            Phase::Moving(transfer) if word.is_some() && transfer.peer() == peer => transfer.stream_left(),
+            Phase::Arriving if word.is_none() && room >= left => left,
+            _ => 0,
+        };
+        let count = if most == 0 { 0 } else { self.rx.pull(peer, buf, cursor, most.min(left)) };
+        if count == 0 {
+            if most == 0 {
+                self.rx.read_as_packets(peer);
+            }
+            return false;
+        }
+        let is_over = match phase {
+            Phase::Moving(transfer) => transfer.took(count),
+            _ => match &mut self.messages.peers.at(peer).assembly {
+                Assembly::Receive(_, rest) => {
+                    *rest -= count as u64;
+                    *rest == 0
+                }
+                _ => false,
+            },
+        };
+        if is_over {
+            if word.is_none() {
+                self.messages.peers.at(peer).assembly = Assembly::None;
+            }
+            self.finish_recv(op);
+        }
+        true
+    }
+
+    /// Says farewell to all peers of other nodes, once nothing is to be sent any more; `true` when all have said theirs.
+    pub fn part(&mut self) -> bool {
+        if self.rx.has_network() {
+            self.progress_network(true);
+        }
+        self.messages.tx.part()
+    }
+
+    /// The link to a peer is broken: what is under way with it ends with the error, and so do the receives that it might
+    /// have been for.
+    #[cold]
+    pub(super) fn break_link(&mut self, peer: Peer, error: Error) -> bool {
+        self.rx.refuse(peer);
+        self.end_with_dead(peer, &error);
+        self.end_posted(|_| true, &error);
+        self.tx.break_link(peer, error);
+        true
+    }
+}

@@ -1,0 +1,138 @@
+//! What the two ends of a link know of each other, and the connection that they share.
+
+use oxmpi_abi::Error;
+use oxmpi_abi::constants::MPI_ERR_OTHER;
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+
+/// Shared by the sending and the receiving end of a link, which one thread at a time uses: all loads and stores are
+/// relaxed.
+pub(crate) struct Joint {
+    /// The peer, in words.
+    name: String,
+    /// The peer asks for no more messages that it would have to store.
+    pressed: AtomicBool,
+    /// What the peer is to be told of our own store.
+    wanted: AtomicU8,
+    /// The peer has said BYE.
+    bye: AtomicBool,
+    /// A connection of our own is being made.
+    connecting: AtomicBool,
+    /// The peer may have sent its first frames over a connection of its own that has not come yet.
+    awaits_second: AtomicBool,
+    failure: OnceLock<Error>,
+}
+
+const NOTHING: u8 = 0;
+const TELL_PRESS: u8 = 1;
+const TELL_EASE: u8 = 2;
+
+impl Joint {
+    pub fn new(name: String) -> Joint {
+        Joint {
+            name,
+            pressed: AtomicBool::new(false),
+            wanted: AtomicU8::new(NOTHING),
+            bye: AtomicBool::new(false),
+            connecting: AtomicBool::new(false),
+            awaits_second: AtomicBool::new(false),
+            failure: OnceLock::new(),
+        }
+    }
+
+    pub fn is_pressed(&self) -> bool {
+        self.pressed.load(Relaxed)
+    }
+
+    pub fn set_pressed(&self, on: bool) {
+        self.pressed.store(on, Relaxed);
+    }
+
+    /// Says what the peer shall be told of our store; the sending end does.
+    pub fn want_pressure(&self, on: bool) {
+        self.wanted.store(if on { TELL_PRESS } else { TELL_EASE }, Relaxed);
+    }
+
+    /// What is to be told: pressure, or none any more. It counts as told.
+    pub fn take_wanted(&self) -> Option<bool> {
+        match self.wanted.swap(NOTHING, Relaxed) {
+            NOTHING => None,
+            wanted => Some(wanted == TELL_PRESS),
+        }
+    }
+
+    pub fn has_wanted(&self) -> bool {
+        self.wanted.load(Relaxed) != NOTHING
+    }
+
+    pub fn set_bye(&self) {
+        self.bye.store(true, Relaxed);
+    }
+
+    pub fn has_bye(&self) -> bool {
+        self.bye.load(Relaxed)
+    }
+
+    pub fn is_connecting(&self) -> bool {
+        self.connecting.load(Relaxed)
+    }
+
+    pub fn set_connecting(&self, on: bool) {
+        self.connecting.store(on, Relaxed);
+    }
+
+    pub fn awaits_second(&self) -> bool {
+        self.awaits_second.load(Relaxed)
+    }
+
+    pub fn set_awaits_second(&self, on: bool) {
+        self.awaits_second.store(on, Relaxed);
+    }
+
+    /// The link is broken for good. The first reason stays.
+    pub fn fail(&self, why: &str) {
+        let _ = self.failure.set(Error::new(MPI_ERR_OTHER, format!("the link to {} is broken: {why}", self.name)));
+    }
+
+    /// The same where a connection broke.
+    pub fn fail_on(&self, connection: &Connection, why: &str) {
+        let _ = self.failure.set(Error::new(
+            MPI_ERR_OTHER,
+            format!("the link to {} at {}, from {}, is broken: {why}", self.name, connection.there, connection.here),
+        ));
+    }
+
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.get()
+    }
+}
+
+/// A proven connection, with both addresses as they were when it came: one that breaks has none any more.
+pub(crate) struct Connection {
+    socket: TcpStream,
+    here: String,
+    there: String,
+}
+
+impl Connection {
+    pub fn new(fd: OwnedFd) -> io::Result<Connection> {
+        let socket = TcpStream::from(fd);
+        socket.set_nonblocking(true)?;
+        socket.set_nodelay(true)?;
+        let text = |address: io::Result<std::net::SocketAddr>| match address {
+            Ok(address) => address.to_string(),
+            Err(error) => format!("an unknown address ({error})"),
+        };
+        let (here, there) = (text(socket.local_addr()), text(socket.peer_addr()));
+        Ok(Connection { socket, here, there })
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

@@ -1,0 +1,117 @@
+//! All TCP links of a process: who makes connections, and when sockets are looked at. What happens then is in `poll.rs`.
+
+use super::connect::{Arrivals, Connector, Pending};
+use super::joint::Joint;
+use super::tx::TcpTx;
+use oxmpi_base::address::ProcessId;
+use oxmpi_base::ids::Peer;
+use oxmpi_base::load::now;
+use oxmpi_base::socket::{Interest, Ready, ReadySet};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// How a process reaches other nodes.
+pub(crate) struct Network {
+    pub connector: Box<dyn Connector>,
+    pub arrivals: Arrivals,
+    pub job: [u8; 16],
+    pub set: ReadySet,
+    pub pending: Vec<(Peer, Box<dyn Pending>)>,
+    /// Links that were opened here and have no receiving end yet.
+    pub opened: Vec<(Peer, Arc<Joint>)>,
+    /// Peers with a link, in the order in which they came.
+    pub peers: Vec<Peer>,
+    /// Those whose sending end has something that waits.
+    pub busy: Vec<Peer>,
+    /// The peer whose socket is read in every turn, and the turns in which it had nothing.
+    pub recent: Option<Peer>,
+    pub idle_turns: u32,
+    turn: u32,
+    looked_at: u64,
+    pub ready: Vec<Ready>,
+}
+
+/// Numbers in the set of descriptors: peers have their own.
+pub const ARRIVALS: u64 = u64::MAX;
+pub const PENDING: u64 = 1 << 40;
+
+/// Between two looks at all sockets, in turns while one is read in each, else in nanoseconds.
+const TURNS: u32 = 16;
+const INTERVAL: u64 = 25_000;
+/// Turns without anything after which no socket is read in each.
+pub const MOST_IDLE: u32 = 4096;
+
+impl Network {
+    pub fn new(connector: Box<dyn Connector>, arrivals: Arrivals, job: [u8; 16]) -> io::Result<Network> {
+        let set = ReadySet::new()?;
+        set.add(arrivals.as_fd(), ARRIVALS, Interest::Read)?;
+        Ok(Network {
+            connector,
+            arrivals,
+            job,
+            set,
+            pending: Vec::new(),
+            opened: Vec::new(),
+            peers: Vec::new(),
+            busy: Vec::new(),
+            recent: None,
+            idle_turns: 0,
+            turn: 0,
+            looked_at: 0,
+            ready: Vec::new(),
+        })
+    }
+
+    /// The sending end of a new link, for which a connection is made.
+    pub fn open(&mut self, peer: Peer, name: String, id: ProcessId, is_lower: bool) -> TcpTx {
+        let joint = self.joint(peer, name);
+        match self.connector.connect(id) {
+            Ok(pending) => {
+                // What cannot be watched is looked at with everything else.
+                let _ = self.set.add(pending.readiness(), number(peer) | PENDING, Interest::Read);
+                joint.set_connecting(true);
+                joint.set_awaits_second(is_lower);
+                self.pending.push((peer, pending));
+            }
+            Err(error) => joint.fail(&error.to_string()),
+        }
+        self.opened.push((peer, Arc::clone(&joint)));
+        TcpTx::new(joint)
+    }
+
+    /// What the two ends of a new link share.
+    pub fn joint(&mut self, peer: Peer, name: String) -> Arc<Joint> {
+        self.peers.push(peer);
+        Arc::new(Joint::new(name))
+    }
+
+    /// Notes that the sending end of a peer may have something that waits, and that the peer may answer.
+    pub fn note_sent(&mut self, peer: Peer, is_waiting: bool) {
+        if is_waiting && !self.busy.contains(&peer) {
+            self.busy.push(peer);
+        }
+        (self.recent, self.idle_turns) = (Some(peer), 0);
+    }
+
+    /// Whether it is time to ask the kernel which sockets are ready.
+    pub fn is_due(&mut self) -> bool {
+        self.turn = self.turn.wrapping_add(1);
+        if !self.turn.is_multiple_of(TURNS) {
+            return false;
+        }
+        if self.recent.is_some() {
+            return true;
+        }
+        let now = now();
+        let is_due = now.saturating_sub(self.looked_at) >= INTERVAL;
+        if is_due {
+            self.looked_at = now;
+        }
+        is_due
+    }
+}
+
+pub fn number(peer: Peer) -> u64 {
+    peer.as_source() as u64
+}

@@ -1,0 +1,303 @@
+//! One turn of the links between nodes: connections that peers have made or that have come to be, sockets that are ready,
+//! and bytes that wait for one.
+
+use super::connect::{Arrival, ConnectError};
+use super::joint::{Connection, Joint};
+use super::network::{ARRIVALS, MOST_IDLE, Network, PENDING, number};
+use super::rx::{Pullable, TcpRx};
+use super::tx::TcpTx;
+use crate::far::{Far, FarRx};
+use crate::incoming::Incoming;
+use crate::outgoing::Outgoing;
+use oxmpi_abi::Error;
+use oxmpi_base::ids::Peer;
+use oxmpi_base::socket::{Interest, Ready};
+use oxmpi_datatype::{Cursor, Target};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Incoming {
+    /// What [`Incoming::pullable`] says comes as packets.
+    pub fn read_as_packets(&mut self, peer: Peer) {
+        if let Some(rx) = self.tcp(peer) {
+            rx.read_as_packets();
+        }
+    }
+
+    /// Whether this process has links to other nodes.
+    pub fn has_network(&self) -> bool {
+        self.polls_network
+    }
+
+    /// Why the link to a peer is broken, if it is.
+    pub fn failure(&mut self, peer: Peer) -> Option<Error> {
+        self.tcp(peer).and_then(|rx| rx.joint().failure().cloned())
+    }
+
+    /// Long bytes of a peer that are next, and that may go straight to their place: the receiver's operation (none for the
+    /// rest of the message that the last packet began), and how many.
+    pub fn pullable(&mut self, peer: Peer) -> Option<(Option<u64>, usize)> {
+        let rx = self.tcp(peer).filter(|rx| !rx.is_dry())?;
+        rx.pullable().map(|Pullable { word, left }| (word, left))
+    }
+
+    /// Reads those bytes to the next bytes of a buffer, at most so many; how many came.
+    pub fn pull(&mut self, peer: Peer, buf: &Target<'_>, cursor: &mut Cursor, most: usize) -> usize {
+        self.tcp(peer).map_or(0, |rx| rx.pull(buf, cursor, most))
+    }
+
+    /// One turn: takes connections, and finds out who has sent something. `all`: the kernel is asked in any case.
+    pub fn poll_network(&mut self, tx: &mut Outgoing, all: bool) {
+        let Some(mut network) = tx.network.take() else { return };
+        for (peer, joint) in std::mem::take(&mut network.opened) {
+            self.open_tcp(peer, joint);
+        }
+        if network.is_due() || all {
+            self.ask_kernel(&mut network, tx, Duration::ZERO);
+        }
+        network.busy.retain(|&peer| match tx.far_entry(peer) {
+            Far::Tcp(tcp) => {
+                tcp.push();
+                tcp.wants_room()
+            }
+            _ => false,
+        });
+        if let Some(recent) = network.recent {
+            network.idle_turns += 1;
+            if network.idle_turns > MOST_IDLE {
+                network.recent = None;
+            } else {
+                self.set_ready(recent);
+            }
+        }
+        tx.network = Some(network);
+    }
+
+    /// Asks the kernel which sockets are ready, at most for so long.
+    fn ask_kernel(&mut self, network: &mut Network, tx: &mut Outgoing, limit: Duration) {
+        let mut ready = std::mem::take(&mut network.ready);
+        ready.clear();
+        // A set of descriptors that the process has made fails for no reason that could be mended here.
+        let _ = network.set.wait(limit, &mut ready);
+        for &Ready(found) in &ready {
+            match found {
+                ARRIVALS => self.take_arrivals(network, tx),
+                found if found & PENDING != 0 => {}
+                found => self.set_ready_number(found),
+            }
+        }
+        network.ready = ready;
+        self.step_pending(network, tx);
+    }
+
+    fn set_ready_number(&mut self, number: u64) {
+        if let Some(peer) = i32::try_from(number).ok().and_then(Peer::from_source) {
+            self.set_ready(peer);
+        }
+    }
+
+    fn set_ready(&mut self, peer: Peer) {
+        if let Some(rx) = self.tcp(peer) {
+            rx.set_ready();
+            if !self.ready.contains(&peer) {
+                self.ready.push(peer);
+            }
+        }
+    }
+
+    /// The peers with something to read, which are forgotten then.
+    pub fn take_ready(&mut self) -> Vec<Peer> {
+        std::mem::take(&mut self.ready)
+    }
+
+    /// A peer was read. It is ready again if it was not read to the end; its connections that have ended are let go.
+    pub fn was_read(&mut self, tx: &mut Outgoing, peer: Peer, moved: bool) {
+        let Some(network) = &mut tx.network else { return };
+        if moved {
+            (network.recent, network.idle_turns) = (Some(peer), 0);
+        }
+        let Some(rx) = self.tcp(peer) else { return };
+        let is_dry = rx.is_dry();
+        for connection in rx.take_dropped() {
+            network.set.remove(connection.as_fd());
+        }
+        if !is_dry && !self.ready.contains(&peer) {
+            self.ready.push(peer);
+        }
+    }
+
+    fn open_tcp(&mut self, peer: Peer, joint: Arc<Joint>) {
+        *self.far_entry(peer) = FarRx::Tcp(Box::new(TcpRx::new(joint)));
+        // Its failure, should there be one, is found by reading.
+        self.ready.push(peer);
+    }
+
+    /// Goes on with connections that are being made.
+    fn step_pending(&mut self, network: &mut Network, tx: &mut Outgoing) {
+        let mut index = 0;
+        while index < network.pending.len() {
+            let (peer, pending) = &mut network.pending[index];
+            let peer = *peer;
+            let step = pending.step();
+            if let Ok(None) = step {
+                index += 1;
+                continue;
+            }
+            let (_, pending) = network.pending.swap_remove(index);
+            network.set.remove(pending.readiness());
+            let Far::Tcp(tcp) = tx.far_entry(peer) else { continue };
+            let joint = Arc::clone(tcp.joint());
+            joint.set_connecting(false);
+            match step.and_then(|fd| fd.ok_or_else(|| ConnectError("no connection".into()))) {
+                Ok(fd) => match Connection::new(fd) {
+                    Ok(connection) => {
+                        let connection = Arc::new(connection);
+                        tcp.use_connection(Arc::clone(&connection));
+                        self.read_from(network, peer, connection);
+                    }
+                    Err(error) => joint.fail(&error.to_string()),
+                },
+                // The peer may have come meanwhile.
+                Err(error) => match tcp.take_fallback() {
+                    Some(connection) => {
+                        joint.set_awaits_second(false);
+                        tcp.use_connection(connection);
+                    }
+                    None => joint.fail(&error.to_string()),
+                },
+            }
+            self.set_ready(peer);
+        }
+    }
+
+    /// From now on a connection is read.
+    fn read_from(&mut self, network: &Network, peer: Peer, connection: Arc<Connection>) {
+        let added = network.set.add(connection.as_fd(), number(peer), Interest::Read);
+        let Some(rx) = self.tcp(peer) else { return };
+        if let Err(error) = added {
+            rx.joint().fail_on(&connection, &format!("it cannot be watched: {error}"));
+        }
+        rx.use_connection(connection);
+        self.set_ready(peer);
+    }
+
+    fn take_arrivals(&mut self, network: &mut Network, tx: &mut Outgoing) {
+        loop {
+            match network.arrivals.take() {
+                Ok(Some((arrival, fd))) => self.take_arrival(network, tx, &arrival, fd),
+                Ok(None) => return,
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
+                // The agent has ended: no connection comes any more.
+                Err(_) => return network.set.remove(network.arrivals.as_fd()),
+            }
+        }
+    }
+
+    /// A peer has connected.
+    fn take_arrival(&mut self, network: &mut Network, tx: &mut Outgoing, arrival: &Arrival, fd: OwnedFd) {
+        let node = tx.node();
+        // A connection of another job, or of no rank, is none of ours: it is closed.
+        let rank = node.nodes().world_rank(arrival.node, arrival.slot).filter(|_| arrival.job == network.job);
+        let Some(peer) = rank.map(|rank| node.nodes().peer(rank)).filter(|peer| peer.is_far()) else { return };
+        let Ok(connection) = Connection::new(fd).map(Arc::new) else { return };
+        let is_lower = node.own_id() < node.id_of(peer);
+        if let Far::Unopened = tx.far_entry(peer) {
+            let joint = network.joint(peer, tx.name_of(peer));
+            self.open_tcp(peer, Arc::clone(&joint));
+            *tx.far_entry(peer) = Far::Tcp(Box::new(TcpTx::new(joint)));
+            tx.tell_opened(peer);
+        }
+        let Far::Tcp(tcp) = tx.far_entry(peer) else { return };
+        if !tcp.note_arrival() {
+            return tcp.joint().fail_on(&connection, "the peer has connected twice");
+        }
+        let own = network.pending.iter().position(|(pending, _)| *pending == peer);
+        match (own, is_lower) {
+            // Our own will be the one that stays; if it cannot be made, there is this one.
+            (Some(_), true) => tcp.set_fallback(Arc::clone(&connection)),
+            (Some(index), false) => {
+                let (_, pending) = network.pending.swap_remove(index);
+                network.set.remove(pending.readiness());
+                tcp.joint().set_connecting(false);
+                tcp.use_connection(Arc::clone(&connection));
+            }
+            (None, true) if tcp.connection().is_some() => {}
+            (None, _) => tcp.switch_to(Arc::clone(&connection)),
+        }
+        if tcp.is_waiting() && !network.busy.contains(&peer) {
+            network.busy.push(peer);
+        }
+        self.read_from(network, peer, connection);
+    }
+}
+
+impl Outgoing {
+    /// Whether messages to a peer go between nodes.
+    pub(crate) fn goes_by_network(&self, peer: Peer) -> bool {
+        let nodes = self.node().nodes();
+        self.network.is_some() && peer.is_far() && !nodes.is_pretended() && nodes.rank_of(peer).is_some()
+    }
+
+    /// A new link to a peer of another node, where there is a network.
+    pub(crate) fn open_tcp(&mut self, peer: Peer) -> Option<Far> {
+        if !self.goes_by_network(peer) {
+            return None;
+        }
+        let (name, id, own) = (self.name_of(peer), self.node().id_of(peer), self.node().own_id());
+        self.network.as_mut().map(|network| Far::Tcp(Box::new(network.open(peer, name, id, own < id))))
+    }
+
+    fn name_of(&self, peer: Peer) -> String {
+        match self.node().nodes().rank_of(peer) {
+            Some(rank) => format!("process {rank} on node {}", self.node().id_of(peer).node),
+            None => peer.to_string(),
+        }
+    }
+
+    /// Whether a long frame to a peer has begun and is not finished.
+    pub(crate) fn is_mid_frame(&self, peer: Peer) -> bool {
+        matches!(self.far_known(peer), Some(Far::Tcp(tcp)) if tcp.is_mid_frame())
+    }
+
+    /// How many processes of other nodes this one has links with.
+    pub fn network_links(&self) -> usize {
+        self.network.as_ref().map_or(0, |network| network.peers.len())
+    }
+
+    /// Notes that a peer is to be told whether it may send messages that would have to be stored.
+    pub fn note_pressure(&mut self, peer: Peer) {
+        if self.goes_by_network(peer) {
+            self.note_sent(peer);
+        }
+    }
+
+    /// Notes that something was sent to a peer of another node, or is to be.
+    pub(crate) fn note_sent(&mut self, peer: Peer) {
+        let is_waiting = matches!(self.far_entry(peer), Far::Tcp(tcp) if tcp.wants_room());
+        if let Some(network) = &mut self.network {
+            network.note_sent(peer, is_waiting);
+        }
+    }
+
+    /// Whether nothing that was sent waits for a socket.
+    pub fn is_network_flushed(&self) -> bool {
+        let waits = |&peer: &Peer| matches!(self.far_known(peer), Some(Far::Tcp(tcp)) if tcp.is_waiting());
+        !self.network.as_ref().is_some_and(|network| network.busy.iter().any(waits))
+    }
+
+    /// Says farewell to all peers; `true` when all have been told and have said theirs. Nothing may be sent any more.
+    pub fn part(&mut self) -> bool {
+        let peers = self.network.as_ref().map_or(Vec::new(), |network| network.peers.clone());
+        let mut all = true;
+        for peer in peers {
+            if let Far::Tcp(tcp) = self.far_entry(peer) {
+                let told = tcp.say_bye();
+                let heard = tcp.connection().is_none() || tcp.joint().has_bye() || tcp.joint().failure().is_some();
+                all &= told && heard;
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,425 @@
+//! The receiving end of a link: frames become packets in the layout that all links share, so that the engine handles
+//! them with one code. A long frame arrives as several packets, as its bytes come; where its message has found its
+//! receive, the bytes go straight to the user's memory ([`TcpRx::pull`]).
+//!
+//! While both sides connect at once there are two connections ([`Stream`]s). Frames are handled in the order of their
+//! sequence numbers, whichever connection brings them; the first one out of order waits in its stream.
+
+use super::frame::*;
+use super::joint::{Connection, Joint};
+use super::tx::SHORT_BLOCK;
+use crate::packet::{BULK_OFFSET, HEAD_BYTES, MORE, PART_UNIT, write_head};
+use oxmpi_base::ring;
+use oxmpi_base::socket::{self, PIECES_A_CALL};
+use oxmpi_datatype::{Cursor, Target};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsFd;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+pub(crate) struct TcpRx {
+    joint: Arc<Joint>,
+    streams: Vec<Stream>,
+    /// The sequence number of the next frame.
+    expected: u32,
+    /// Connections that are read no more, until they are asked for.
+    dropped: Vec<Arc<Connection>>,
+    /// The stream of the packet that was looked at, and how many bytes of it the packet is.
+    looked: Option<(usize, usize)>,
+}
+
+struct Stream {
+    connection: Arc<Connection>,
+    buffer: Box<[u8]>,
+    /// The bytes in the buffer that were not taken yet.
+    start: usize,
+    end: usize,
+    body: Option<Body>,
+    /// The socket had nothing when it was last asked.
+    is_dry: bool,
+    /// The last frame was a long one, of which as little as possible shall go through the buffer.
+    is_bulk: bool,
+}
+
+/// The frame whose bytes come.
+struct Body {
+    header: Header,
+    form: Form,
+    left: usize,
+    /// A part of a message was handed out.
+    begun: bool,
+    /// It is not to be pulled.
+    is_packets: bool,
+    /// It was pulled in part: the rest may not fill whole cells, and is pulled, too.
+    is_pulled: bool,
+}
+
+/// Long bytes that may go straight to their place.
+pub(crate) struct Pullable {
+    /// The receiver's operation; `None`: the rest of the message that the last packet began.
+    pub word: Option<u64>,
+    pub left: usize,
+}
+
+/// Bytes in front of what arrives, where the head of a packet is put together.
+const FRONT: usize = 64;
+/// And behind it, since packets have whole cells.
+const SLACK: usize = 64;
+const BUFFER: usize = 64 << 10;
+/// Of a long frame, what is read with its header.
+const BULK_READ: usize = 1 << 10;
+/// Shorter rests go through the buffer.
+const PULL: usize = 4 << 10;
+/// Messages up to here are handed out whole.
+const WHOLE: usize = MOST_WITH_BYTES + OFFER_BYTES;
+const _: () = assert!(FRONT >= BULK_OFFSET && WHOLE < BUFFER);
+
+impl TcpRx {
+    pub fn new(joint: Arc<Joint>) -> TcpRx {
+        TcpRx { joint, streams: Vec::new(), expected: 0, dropped: Vec::new(), looked: None }
+    }
+
+    pub fn joint(&self) -> &Arc<Joint> {
+        &self.joint
+    }
+
+    /// From now on frames come over this connection, too.
+    pub fn use_connection(&mut self, connection: Arc<Connection>) {
+        self.streams.push(Stream {
+            connection,
+            buffer: vec![0; FRONT + BUFFER + SLACK].into_boxed_slice(),
+            start: FRONT,
+            end: FRONT,
+            body: None,
+            is_dry: false,
+            is_bulk: false,
+        });
+    }
+
+    /// Whether nothing is here, and the sockets had nothing when they were last asked.
+    pub fn is_dry(&self) -> bool {
+        self.streams.iter().all(|stream| stream.is_dry)
+    }
+
+    /// The kernel says that there is something to read.
+    pub fn set_ready(&mut self) {
+        self.streams.iter_mut().for_each(|stream| stream.is_dry = false);
+    }
+
+    pub fn set_pressure(&self, on: bool) {
+        self.joint.want_pressure(on);
+    }
+
+    /// The next packet.
+    pub fn peek(&mut self) -> Option<ring::Packet> {
+        if let Some((index, _)) = self.looked {
+            return self.streams[index].packet().map(|(packet, _)| packet);
+        }
+        if self.joint.failure().is_some() {
+            return None;
+        }
+        let mut index = 0;
+        while index < self.streams.len() {
+            let is_one_of_two = self.streams.len() > 1;
+            match self.streams[index].advance_to_packet(&self.joint, &mut self.expected, is_one_of_two) {
+                Ok(true) => {
+                    let (packet, bytes) = self.streams[index].packet()?;
+                    self.looked = Some((index, bytes));
+                    return Some(packet);
+                }
+                Ok(false) => index += 1,
+                Err(end) => {
+                    self.end_stream(index, end);
+                    if self.joint.failure().is_some() {
+                        return None;
+                    }
+                    // The other one may have waited for the frames of this one.
+                    index = 0;
+                }
+            }
+        }
+        None
+    }
+
+    fn end_stream(&mut self, index: usize, end: End) {
+        let connection = Arc::clone(&self.streams[index].connection);
+        match end {
+            End::Over => {}
+            // A peer that gets our connection gives up its own before it has sent anything.
+            End::Closed if self.streams.len() > 1 || self.joint.is_connecting() => {}
+            End::Closed => self.joint.fail_on(&connection, "the peer has closed it without a farewell"),
+            End::Broken(why) => self.joint.fail_on(&connection, &why),
+        }
+        self.streams.remove(index);
+        self.dropped.push(connection);
+    }
+
+    /// The connections that are read no more since the last call.
+    pub fn take_dropped(&mut self) -> Vec<Arc<Connection>> {
+        std::mem::take(&mut self.dropped)
+    }
+
+    /// Gives the packet back that was looked at.
+    pub fn advance(&mut self) {
+        let Some((index, bytes)) = self.looked.take() else { return };
+        let stream = &mut self.streams[index];
+        stream.start += bytes;
+        if stream.take(bytes) {
+            self.expected = self.expected.wrapping_add(1);
+        }
+    }
+
+    /// Long bytes that are next, and that may go straight to their place.
+    pub fn pullable(&self) -> Option<Pullable> {
+        let stream = self.streams.iter().find(|stream| stream.body.is_some())?;
+        let body = stream.body.as_ref()?;
+        let is_next = body.header.sequence == self.expected && self.looked.is_none();
+        if !is_next || body.is_packets || body.left < PULL && !body.is_pulled {
+            return None;
+        }
+        match body.form {
+            Form::Bulk => Some(Pullable { word: Some(body.header.total), left: body.left }),
+            Form::Message { .. } if body.begun => Some(Pullable { word: None, left: body.left }),
+            _ => None,
+        }
+    }
+
+    /// What [`TcpRx::pullable`] says comes as packets.
+    pub fn read_as_packets(&mut self) {
+        self.streams.iter_mut().for_each(Stream::read_as_packets);
+    }
+
+    /// Reads what [`TcpRx::pullable`] said, at most so many bytes, to the next bytes of a buffer; how many came. A buffer of
+    /// short blocks gets them as packets.
+    pub fn pull(&mut self, buf: &Target<'_>, cursor: &mut Cursor, most: usize) -> usize {
+        let Some(index) = self.streams.iter().position(|stream| stream.body.is_some()) else { return 0 };
+        let stream = &mut self.streams[index];
+        let Some(body) = &stream.body else { return 0 };
+        if buf.average_block() < SHORT_BLOCK {
+            stream.read_as_packets();
+            return 0;
+        }
+        let most = most.min(body.left);
+        if let Some(body) = &mut stream.body {
+            body.is_pulled = true;
+        }
+        if stream.start < stream.end {
+            let here = most.min(stream.end - stream.start);
+            cursor.unpack_from(buf, &stream.buffer[stream.start..stream.start + here]);
+            stream.start += here;
+            if stream.take(here) {
+                self.expected = self.expected.wrapping_add(1);
+            }
+            return here;
+        }
+        let start = cursor.position();
+        let mut pieces = Vec::new();
+        cursor.iovecs(buf, &mut pieces, PIECES_A_CALL, most);
+        // SAFETY: a target may be written, and no reference covers it.
+        let read = retry(|| unsafe { socket::receive_pieces(stream.connection.as_fd(), &pieces) });
+        let read = stream.read(read);
+        let count = *read.as_ref().unwrap_or(&0);
+        cursor.seek(buf, start + count);
+        if count > 0 && stream.take(count) {
+            self.expected = self.expected.wrapping_add(1);
+        }
+        if let Err(end) = read {
+            self.end_stream(index, end);
+        }
+        count
+    }
+}
+
+/// Why a stream ends.
+enum End {
+    /// The peer has said so.
+    Over,
+    /// The peer has closed it between two frames.
+    Closed,
+    Broken(String),
+}
+
+impl Stream {
+    /// Reads until there is a packet; `false` when there is none now.
+    fn advance_to_packet(&mut self, joint: &Joint, expected: &mut u32, is_one_of_two: bool) -> Result<bool, End> {
+        loop {
+            match &self.body {
+                Some(body) => {
+                    if body.header.sequence != *expected {
+                        return Ok(false);
+                    }
+                    if body.form == Form::Link {
+                        *expected = expected.wrapping_add(1);
+                        self.link_frame(joint)?;
+                        continue;
+                    }
+                    if body.is_pulled && !body.is_packets {
+                        return Ok(false);
+                    }
+                    if self.end - self.start >= self.wanted() {
+                        return Ok(true);
+                    }
+                }
+                None => {
+                    if let Some(bytes) = self.buffer[self.start..self.end].first_chunk::<HEADER_BYTES>() {
+                        let (header, form) = Header::from_bytes(bytes).map_err(nonsense)?;
+                        // Another connection may bring the frames before this one.
+                        if header.sequence != *expected && !is_one_of_two && !joint.awaits_second() {
+                            return Err(nonsense("a frame out of order"));
+                        }
+                        self.start += HEADER_BYTES;
+                        self.is_bulk = header.length as usize > BULK_READ;
+                        self.body = Some(Body {
+                            header,
+                            form,
+                            left: header.length as usize,
+                            begun: false,
+                            is_packets: false,
+                            is_pulled: false,
+                        });
+                        continue;
+                    }
+                }
+            }
+            if self.is_dry || !self.fill()? {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn read_as_packets(&mut self) {
+        self.is_bulk = false;
+        if let Some(body) = &mut self.body {
+            body.is_packets = true;
+        }
+    }
+
+    /// Bytes that a packet needs at least.
+    fn wanted(&self) -> usize {
+        let Some(body) = &self.body else { return HEADER_BYTES };
+        match body.form {
+            Form::Link => 0,
+            Form::Control => body.left,
+            Form::Message { .. } if body.left <= WHOLE && !body.begun => body.left,
+            _ => body.left.min(PART_UNIT),
+        }
+    }
+
+    /// The packet at the front, and how many bytes of the stream it is. The head lies in front of them, where bytes are
+    /// that were taken.
+    fn packet(&mut self) -> Option<(ring::Packet, usize)> {
+        let body = self.body.as_mut()?;
+        let here = (self.end - self.start).min(body.left);
+        let is_part = matches!(body.form, Form::Bulk | Form::Message { .. }) && here < body.left;
+        let here = if is_part { here - here % PART_UNIT } else { here };
+        let head = body.header.head();
+        let mut user = u16::from(head.kind) | u16::from(head.flags) << 8;
+        let (prefix, words) = match body.form {
+            Form::Message { prefix } if !body.begun => (prefix, Some(head)),
+            Form::Control => (0, Some(head)),
+            Form::Message { .. } => {
+                user = MORE.into();
+                (0, None)
+            }
+            _ => (0, None),
+        };
+        let data = self.start + prefix;
+        let is_one_cell = words.is_some() && HEAD_BYTES + here <= ring::FIRST_BYTES;
+        let (cells, front) = match is_one_cell {
+            true => (1, self.start - HEAD_BYTES),
+            false => (1 + (here - prefix).max(1).div_ceil(PART_UNIT), data - BULK_OFFSET),
+        };
+        if !is_one_cell && prefix > 0 {
+            let from = self.start;
+            self.buffer.copy_within(from..from + prefix, front + HEAD_BYTES);
+        }
+        let at = NonNull::new(self.buffer[front..].as_mut_ptr())?;
+        match words {
+            // SAFETY: HEAD_BYTES lie between `front` and the data, in the buffer.
+            Some(head) => unsafe { write_head(at, &head) },
+            None => {
+                let word = if user == u16::from(MORE) { 0 } else { body.header.total };
+                self.buffer[front..front + 8].copy_from_slice(&word.to_ne_bytes());
+            }
+        }
+        Some((ring::Packet { user, cells, bytes: at }, here))
+    }
+
+    /// Counts bytes of the frame as taken; `true` when they were the last.
+    fn take(&mut self, bytes: usize) -> bool {
+        if self.start == self.end {
+            (self.start, self.end) = (FRONT, FRONT);
+        }
+        let Some(body) = &mut self.body else { return false };
+        body.begun = true;
+        body.left -= bytes;
+        let is_over = body.left == 0;
+        if is_over {
+            self.body = None;
+        }
+        is_over
+    }
+
+    fn link_frame(&mut self, joint: &Joint) -> Result<(), End> {
+        let kind = self.body.take().map(|body| body.header.kind);
+        match kind {
+            Some(PRESS) => joint.set_pressed(true),
+            Some(EASE) => joint.set_pressed(false),
+            Some(SWITCH | BYE) if self.start < self.end => return Err(nonsense("bytes behind its last frame")),
+            Some(SWITCH) => {
+                joint.set_awaits_second(false);
+                return Err(End::Over);
+            }
+            Some(BYE) => {
+                joint.set_bye();
+                return Err(End::Over);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Reads what the socket has; `false` when it has nothing now.
+    fn fill(&mut self) -> Result<bool, End> {
+        if self.start == self.end {
+            (self.start, self.end) = (FRONT, FRONT);
+        } else if FRONT + BUFFER - self.end < WHOLE.max(HEADER_BYTES) && self.start > FRONT {
+            self.buffer.copy_within(self.start..self.end, FRONT);
+            (self.start, self.end) = (FRONT, self.end - self.start + FRONT);
+        }
+        let most = if self.is_bulk { (self.end + BULK_READ).min(FRONT + BUFFER) } else { FRONT + BUFFER };
+        let Stream { connection, buffer, end, .. } = self;
+        let read = retry(|| socket::receive(connection.as_fd(), &mut buffer[*end..most]));
+        let count = self.read(read)?;
+        self.end += count;
+        Ok(count > 0)
+    }
+
+    /// What a read from the socket means: how many bytes came.
+    fn read(&mut self, result: io::Result<usize>) -> Result<usize, End> {
+        match result {
+            Ok(0) if self.body.is_none() && self.start == self.end => Err(End::Closed),
+            Ok(0) => Err(End::Broken("the peer has closed it in the middle of a frame".into())),
+            Ok(count) => Ok(count),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.is_dry = true;
+                Ok(0)
+            }
+            Err(error) => Err(End::Broken(error.to_string())),
+        }
+    }
+}
+
+fn nonsense(why: &str) -> End {
+    End::Broken(format!("the peer sent what makes no sense: {why}"))
+}
+
+/// A call that a signal has ended is made again.
+fn retry(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}

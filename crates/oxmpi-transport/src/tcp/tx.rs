@@ -1,0 +1,377 @@
+//! The sending end of a link: packets become frames. Long messages go straight from the user's memory; what is short is
+//! copied to a queue, so that its sender need not wait for the socket.
+//!
+//! A frame that has begun is finished before another one begins. If the socket takes a part of a long one, the rest stays
+//! with its message ([`Unfinished`]): other packets find the link full until the message has sent it.
+
+use super::frame::*;
+use super::joint::{Connection, Joint};
+use crate::end::Full;
+use crate::packet::{CONTROL_WORDS, Head, MORE};
+use oxmpi_base::cma::Piece;
+use oxmpi_base::socket::{self, PIECES_A_CALL};
+use oxmpi_datatype::{Cursor, Source};
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+pub(crate) struct TcpTx {
+    joint: Arc<Joint>,
+    /// `None` until there is one.
+    connection: Option<Arc<Connection>>,
+    /// A connection of the peer's, should our own not come to be.
+    fallback: Option<Arc<Connection>>,
+    /// The peer has made a connection.
+    has_arrived: bool,
+    /// The connection that this one is given up for.
+    next: Option<Arc<Connection>>,
+    said_switch: bool,
+    /// Bytes that wait for the socket, of which it has taken some.
+    queue: Vec<u8>,
+    sent: usize,
+    unfinished: Option<Unfinished>,
+    /// Of the next frame.
+    sequence: u32,
+    said_bye: bool,
+    /// The socket took nothing of a frame that was to begin.
+    is_refused: bool,
+    pieces: Vec<Piece>,
+}
+
+/// The frame that has begun, behind what is queued.
+struct Unfinished {
+    /// [`MORE`] for the rest of a message, else the receiver's operation that gets the bytes.
+    word: Option<u64>,
+    left: usize,
+}
+
+/// Bytes that may wait for the socket. Beyond, the link is full.
+const QUEUE: usize = 64 << 10;
+/// Up to here a message is copied to the queue.
+const SHORT: usize = 4 << 10;
+/// Blocks shorter than this are packed: a piece costs the kernel more than the copy.
+pub(super) const SHORT_BLOCK: usize = 512;
+/// What is packed of such blocks at a time.
+const PACKED: usize = 64 << 10;
+const _: () = assert!(MOST_WITH_BYTES <= SHORT);
+
+impl TcpTx {
+    pub fn new(joint: Arc<Joint>) -> TcpTx {
+        TcpTx {
+            joint,
+            connection: None,
+            fallback: None,
+            has_arrived: false,
+            next: None,
+            said_switch: false,
+            queue: Vec::new(),
+            sent: 0,
+            unfinished: None,
+            sequence: 0,
+            said_bye: false,
+            is_refused: false,
+            pieces: Vec::new(),
+        }
+    }
+
+    pub fn joint(&self) -> &Arc<Joint> {
+        &self.joint
+    }
+
+    pub fn connection(&self) -> Option<&Arc<Connection>> {
+        self.connection.as_ref()
+    }
+
+    /// From now on frames go over this connection.
+    pub fn use_connection(&mut self, connection: Arc<Connection>) {
+        self.connection = Some(connection);
+        self.fallback = None;
+        self.flush();
+    }
+
+    pub fn set_fallback(&mut self, connection: Arc<Connection>) {
+        self.fallback = Some(connection);
+    }
+
+    pub fn take_fallback(&mut self) -> Option<Arc<Connection>> {
+        self.fallback.take()
+    }
+
+    /// Notes that the peer has made a connection; `false` if it has done so before.
+    pub fn note_arrival(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_arrived, true)
+    }
+
+    /// Gives the present connection up for another one, as soon as a frame that has begun is finished. Nothing else is sent
+    /// until then.
+    pub fn switch_to(&mut self, connection: Arc<Connection>) {
+        if self.connection.is_none() {
+            return self.use_connection(connection);
+        }
+        self.next = Some(connection);
+        self.try_switch();
+    }
+
+    fn try_switch(&mut self) {
+        if self.next.is_none() || self.unfinished.is_some() {
+            return;
+        }
+        if !self.said_switch {
+            self.append_link(SWITCH);
+            self.said_switch = true;
+        }
+        self.flush();
+        if self.queue.is_empty() {
+            self.connection = self.next.take();
+        }
+    }
+
+    /// Whether the peer asks for no more messages that it would have to store.
+    pub fn under_pressure(&self) -> bool {
+        self.joint.is_pressed()
+    }
+
+    /// Whether something waits for the socket.
+    pub fn is_waiting(&self) -> bool {
+        self.joint.failure().is_none()
+            && (!self.queue.is_empty() || self.unfinished.is_some() || self.next.is_some() || self.joint.has_wanted())
+    }
+
+    /// Whether a frame has begun that its message must finish.
+    pub fn is_mid_frame(&self) -> bool {
+        self.unfinished.is_some()
+    }
+
+    /// Whether something could be sent if the socket had room.
+    pub fn wants_room(&self) -> bool {
+        self.is_waiting() || self.is_refused
+    }
+
+    /// Moves what can move without waiting.
+    pub fn push(&mut self) {
+        self.flush();
+        self.try_switch();
+        if self.unfinished.is_none()
+            && !self.said_bye
+            && self.next.is_none()
+            && self.connection.is_some()
+            && let Some(on) = self.joint.take_wanted()
+        {
+            self.append_link(if on { PRESS } else { EASE });
+            self.flush();
+        }
+    }
+
+    /// Queues the last frame of all, once there is nothing before it; `true` when it is on its way.
+    pub fn say_bye(&mut self) -> bool {
+        self.try_switch();
+        if !self.said_bye && self.unfinished.is_none() && self.next.is_none() && self.connection.is_some() {
+            self.append_link(BYE);
+            self.said_bye = true;
+        }
+        self.flush();
+        self.connection.is_none() || self.said_bye && self.queue.is_empty() || self.joint.failure().is_some()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.said_bye || self.joint.failure().is_some()
+    }
+
+    /// Whether a short packet could be sent now.
+    pub fn has_room(&mut self) -> bool {
+        if self.next.is_some() {
+            self.try_switch();
+        }
+        if self.queue.len() - self.sent >= QUEUE {
+            self.flush();
+        }
+        !self.is_closed() && self.unfinished.is_none() && self.next.is_none() && self.queue.len() - self.sent < QUEUE
+    }
+
+    pub fn send_control(&mut self, head: &Head, body: &[u64; CONTROL_WORDS]) -> Result<(), Full> {
+        if !self.has_room() {
+            return Err(Full);
+        }
+        let header = Header::of(head, 8 * CONTROL_WORDS, self.next_sequence());
+        self.queue.extend_from_slice(&header.to_bytes());
+        body.iter().for_each(|word| self.queue.extend_from_slice(&word.to_le_bytes()));
+        self.flush();
+        Ok(())
+    }
+
+    /// Sends a message, or a part of it: the cursor says how much. The rest is sent with [`TcpTx::send_bulk`].
+    pub fn send_message(
+        &mut self,
+        head: &Head,
+        prefix: &[u64],
+        buf: &Source<'_>,
+        cursor: &mut Cursor,
+        bytes: usize,
+    ) -> Result<(), Full> {
+        if !self.has_room() {
+            return Err(Full);
+        }
+        let length = 8 * prefix.len() + bytes;
+        if bytes > SHORT {
+            return self.begin(Header::of(head, length, self.sequence), None, buf, cursor, bytes);
+        }
+        let header = Header::of(head, length, self.next_sequence());
+        self.queue.extend_from_slice(&header.to_bytes());
+        prefix.iter().for_each(|word| self.queue.extend_from_slice(&word.to_le_bytes()));
+        self.pack(buf, cursor, bytes);
+        self.flush();
+        Ok(())
+    }
+
+    /// Sends bulk bytes, or a part of them, or the rest of what has begun: the cursor says how much.
+    pub fn send_bulk(
+        &mut self,
+        kind: u8,
+        word: u64,
+        buf: &Source<'_>,
+        cursor: &mut Cursor,
+        bytes: usize,
+    ) -> Result<(), Full> {
+        let word = (kind != MORE).then_some(word);
+        if self.unfinished.as_ref().is_some_and(|unfinished| unfinished.word == word) {
+            return self.go_on(buf, cursor);
+        }
+        match word {
+            Some(to) if self.has_room() => {
+                let header = Header::bulk(to, bytes, self.sequence);
+                self.begin(header, word, buf, cursor, bytes)
+            }
+            _ => Err(Full),
+        }
+    }
+
+    /// Begins a long frame, unless the socket takes nothing of it.
+    fn begin(
+        &mut self,
+        header: Header,
+        word: Option<u64>,
+        buf: &Source<'_>,
+        cursor: &mut Cursor,
+        bytes: usize,
+    ) -> Result<(), Full> {
+        self.flush();
+        self.is_refused = true;
+        if !self.queue.is_empty() || self.connection.is_none() {
+            return Err(Full);
+        }
+        let header = header.to_bytes();
+        if buf.average_block() < SHORT_BLOCK {
+            self.queue.extend_from_slice(&header);
+            self.pack(buf, cursor, bytes.min(PACKED));
+            self.sequence = self.sequence.wrapping_add(1);
+            self.is_refused = false;
+            self.set_unfinished(word, bytes - bytes.min(PACKED));
+            self.flush();
+            return Ok(());
+        }
+        let start = cursor.position();
+        let taken = self.send_pieces(Some(&header), buf, cursor, bytes)?;
+        self.is_refused = false;
+        self.sequence = self.sequence.wrapping_add(1);
+        if taken < HEADER_BYTES {
+            self.queue.extend_from_slice(&header[taken..]);
+        }
+        let data = taken.saturating_sub(HEADER_BYTES);
+        cursor.seek(buf, start + data);
+        self.set_unfinished(word, bytes - data);
+        Ok(())
+    }
+
+    /// Sends more of the frame that has begun.
+    fn go_on(&mut self, buf: &Source<'_>, cursor: &mut Cursor) -> Result<(), Full> {
+        self.flush();
+        let Some(Unfinished { word, left }) = self.unfinished else { return Err(Full) };
+        if !self.queue.is_empty() || self.joint.failure().is_some() {
+            return Err(Full);
+        }
+        let start = cursor.position();
+        let taken = if buf.average_block() < SHORT_BLOCK {
+            let taken = left.min(PACKED);
+            self.pack(buf, cursor, taken);
+            self.flush();
+            taken
+        } else {
+            self.send_pieces(None, buf, cursor, left)?
+        };
+        cursor.seek(buf, start + taken);
+        self.set_unfinished(word, left - taken);
+        Ok(())
+    }
+
+    fn set_unfinished(&mut self, word: Option<u64>, left: usize) {
+        self.unfinished = (left > 0).then_some(Unfinished { word, left });
+    }
+
+    /// Gives the socket a header and what lies at the cursor; how many bytes it took, [`Full`] for none.
+    fn send_pieces(
+        &mut self,
+        header: Option<&[u8; HEADER_BYTES]>,
+        buf: &Source<'_>,
+        cursor: &mut Cursor,
+        bytes: usize,
+    ) -> Result<usize, Full> {
+        let Some(connection) = self.connection.clone() else { return Err(Full) };
+        self.pieces.clear();
+        self.pieces.extend(header.map(|header| (header.as_ptr().expose_provenance(), header.len())));
+        cursor.iovecs(buf, &mut self.pieces, PIECES_A_CALL, bytes);
+        loop {
+            // SAFETY: the header is borrowed, and a source may be read.
+            match unsafe { socket::send_pieces(connection.as_fd(), &self.pieces) } {
+                Ok(0) => return Err(Full),
+                Ok(taken) => return Ok(taken),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    if error.kind() != ErrorKind::WouldBlock {
+                        self.joint.fail_on(&connection, &error.to_string());
+                    }
+                    let start = cursor.position() - self.pieces_bytes(header.is_some());
+                    cursor.seek(buf, start);
+                    return Err(Full);
+                }
+            }
+        }
+    }
+
+    /// Bytes of the last pieces that are the message's.
+    fn pieces_bytes(&self, has_header: bool) -> usize {
+        self.pieces.iter().skip(usize::from(has_header)).map(|piece| piece.1).sum()
+    }
+
+    /// Appends packed bytes to the queue.
+    fn pack(&mut self, buf: &Source<'_>, cursor: &mut Cursor, bytes: usize) {
+        let at = self.queue.len();
+        self.queue.resize(at + bytes, 0);
+        cursor.pack_into(buf, &mut self.queue[at..]);
+    }
+
+    fn append_link(&mut self, kind: u8) {
+        let header = Header::link(kind, self.next_sequence());
+        self.queue.extend_from_slice(&header.to_bytes());
+    }
+
+    fn next_sequence(&mut self) -> u32 {
+        let sequence = self.sequence;
+        self.sequence = sequence.wrapping_add(1);
+        sequence
+    }
+
+    /// Gives the socket what it takes of the queue.
+    fn flush(&mut self) {
+        let Some(connection) = &self.connection else { return };
+        while self.sent < self.queue.len() && self.joint.failure().is_none() {
+            match socket::send(connection.as_fd(), &self.queue[self.sent..]) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) => self.joint.fail_on(connection, &error.to_string()),
+            }
+        }
+        self.queue.clear();
+        self.sent = 0;
+    }
+}
