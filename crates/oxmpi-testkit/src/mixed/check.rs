@@ -5,8 +5,9 @@ use super::perform::{Log, Seen};
 use super::program::Program;
 use super::resolve::{CommSpec, Task, resolve};
 use super::strip::block;
+use super::window::{Memory, plan};
 use oxmpi_abi::Error;
-use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
+use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED, MPI_ERR_RMA_SHARED};
 use std::collections::BTreeMap;
 
 /// What each rank has to see.
@@ -22,6 +23,10 @@ pub fn model(program: &Program) -> Vec<BTreeMap<usize, Seen>> {
 /// What a rank has to see of a step; `None` where it takes no part, or nothing is defined.
 fn expected(step: usize, task: &Task, rank: usize) -> Option<Seen> {
     let view = task.comm()?.view(rank)?;
+    if let Task::Window { window, refused: true, .. } = task {
+        let is_shared = window.memory == Memory::Shared;
+        return Some(Seen::Refused(if is_shared { MPI_ERR_RMA_SHARED } else { MPI_ERR_OTHER }));
+    }
     Some(Seen::Numbers(match task {
         Task::Nothing | Task::Free { .. } => return None,
         Task::Message { comm, message, from, to, .. } => {
@@ -32,6 +37,8 @@ fn expected(step: usize, task: &Task, rank: usize) -> Option<Seen> {
             block(step, comm.group[*from], *to, message.units)
         }
         Task::Collective { collective, .. } => Case::new(step, collective, &view).after()?,
+        Task::Window { window, .. } => plan(step, window, view.near.len()).seen.swap_remove(view.me),
+        Task::File { file, .. } => file.seen(step, view.me, view.near.len()),
         Task::Make { made, .. } => match made.iter().find_map(|spec| spec.view(rank)) {
             Some(view) => vec![1, view.me as i32, view.near.len() as i32, view.far.len() as i32],
             None => vec![0],
@@ -90,7 +97,9 @@ fn names_culprit(error: &Error, task: &Task, dead: usize, logs: &[Log]) -> bool 
         && text.contains("MPI_Finalize")
         && (0..logs.len()).filter(has_left).any(names);
     // Of two groups that join, the leaders are told which rank has ended, and hand on the class of the error.
-    let is_told = error.class() == MPI_ERR_PROC_ABORTED && text.contains("could not join the other group");
+    // So do ranks that agree on a file.
+    let is_told = error.class() == MPI_ERR_PROC_ABORTED
+        && (text.contains("could not join the other group") || text.contains("which was told why"));
     is_dead || is_left || is_told
 }
 

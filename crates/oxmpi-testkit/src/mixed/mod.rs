@@ -18,9 +18,13 @@
 
 pub mod check;
 pub mod collective;
+pub mod file;
 pub mod perform;
 mod perform_coll;
+mod perform_file;
+mod perform_window;
 pub mod program;
 pub mod resolve;
 pub mod strategy;
 pub mod strip;
+pub mod window;

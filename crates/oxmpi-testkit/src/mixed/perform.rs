@@ -22,6 +22,7 @@ use oxmpi_core::request::{Active, Body};
 use oxmpi_core::wait::waiting::Requests;
 use oxmpi_datatype::{Datatype, Region, Source, Target};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a rank has seen of a step.
@@ -46,8 +47,9 @@ pub struct Log {
 pub fn run_program(name: &str, program: &Program) -> std::result::Result<Vec<Log>, String> {
     let logs: Vec<Mutex<Log>> = (0..program.ranks).map(|_| Mutex::default()).collect();
     let tasks = resolve(program);
+    let dir = Dir::new(&tasks);
     world::run(name, &program.ground(), program.ranks, |rank| {
-        let mut runner = match Runner::new(rank, &logs[rank.me]) {
+        let mut runner = match Runner::new(rank, &logs[rank.me], &dir.0) {
             Ok(runner) => runner,
             Err(error) => panic!("{error}"),
         };
@@ -65,6 +67,31 @@ pub fn run_program(name: &str, program: &Program) -> std::result::Result<Vec<Log
     Ok(logs.into_iter().map(|log| log.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
 }
 
+/// A folder for the files of a run, gone at its end; made only where there are any.
+struct Dir(String);
+
+impl Dir {
+    fn new(tasks: &[Task]) -> Dir {
+        static RUNS: AtomicUsize = AtomicUsize::new(0);
+        // In memory: closing a file waits for the device.
+        let memory = std::path::PathBuf::from("/dev/shm");
+        let base = if memory.is_dir() { memory } else { std::env::temp_dir() };
+        let run = RUNS.fetch_add(1, Ordering::Relaxed);
+        let path = format!("{}/oxmpi-mixed-{}-{run}", base.display(), std::process::id());
+        if tasks.iter().any(|task| matches!(task, Task::File { .. })) {
+            std::fs::create_dir_all(&path).expect("a folder for a test");
+        }
+        Dir(path)
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        // It may never have been.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// An operation that was started.
 pub(super) struct Pending {
     pub step: usize,
@@ -80,6 +107,8 @@ pub(super) struct Pending {
 pub(super) struct Runner<'a> {
     pub rank: &'a Rank<'a>,
     log: &'a Mutex<Log>,
+    /// Where its files are.
+    pub dir: &'a str,
     comms: BTreeMap<usize, Comm>,
     pub pending: Vec<Pending>,
     types: [(Type, Arc<Datatype>); 4],
@@ -88,7 +117,7 @@ pub(super) struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    fn new(rank: &'a Rank<'a>, log: &'a Mutex<Log>) -> Result<Runner<'a>> {
+    fn new(rank: &'a Rank<'a>, log: &'a Mutex<Log>, dir: &'a str) -> Result<Runner<'a>> {
         let call = rank.call(Fun::TypeCommit);
         let mut guard = call.enter()?;
         let int = Arc::clone(guard.datatype(MPI_INT)?);
@@ -103,7 +132,7 @@ impl<'a> Runner<'a> {
         let user_sum = perform_coll::operation(&mut guard, super::program::Op::UserSum);
         let compose = perform_coll::operation(&mut guard, super::program::Op::Compose);
         let comms = BTreeMap::from([(0, MPI_COMM_WORLD)]);
-        Ok(Runner { rank, log, comms, pending: Vec::new(), types, user_sum, compose })
+        Ok(Runner { rank, log, dir, comms, pending: Vec::new(), types, user_sum, compose })
     }
 
     fn perform(&mut self, tasks: &[Task]) -> std::result::Result<(), (usize, Error)> {
@@ -134,6 +163,8 @@ impl<'a> Runner<'a> {
             }
             Task::Collective { comm, collective } => self.collective(step, self.comms[&comm.id], collective, view),
             Task::Make { parent, how, made } => self.make(step, parent, how, made, view),
+            Task::Window { comm, window, .. } => self.window(step, self.comms[&comm.id], window, view),
+            Task::File { comm, file } => self.file(step, self.comms[&comm.id], file, view),
             Task::Free { comm } => {
                 let Some(handle) = self.comms.remove(&comm.id) else { return Ok(()) };
                 self.free(handle)

@@ -1,6 +1,8 @@
 //! What a mixed program is. Numbers that name something (a communicator, a rank) are taken modulo how many there are, so
 //! that a program from which steps were taken away is a program still.
 
+use super::file::FileUse;
+use super::window::WindowUse;
 use crate::world::Ground;
 use oxmpi_transport::sim::{Faults, Network};
 
@@ -38,6 +40,10 @@ pub enum Step {
     Free {
         comm: usize,
     },
+    /// A window is made, used and freed.
+    Window(WindowUse),
+    /// A file is opened, used and closed.
+    File(FileUse),
 }
 
 /// A message whose send and receive are started in the step, and waited for so many steps later.

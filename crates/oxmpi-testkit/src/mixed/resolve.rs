@@ -1,6 +1,8 @@
 //! The serial run of a program as far as communicators go: which exist at each step, and who is in them.
 
+use super::file::FileUse;
 use super::program::{Collective, Make, Message, Program, Step, mix};
+use super::window::WindowUse;
 
 /// A communicator, by the world ranks of its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,10 +29,35 @@ pub struct View {
 #[derive(Clone, Debug)]
 pub enum Task {
     Nothing,
-    Message { comm: CommSpec, message: Message, from: usize, to: usize, tag: i32 },
-    Collective { comm: CommSpec, collective: Collective },
-    Make { parent: CommSpec, how: Make, made: Vec<CommSpec> },
-    Free { comm: CommSpec },
+    Message {
+        comm: CommSpec,
+        message: Message,
+        from: usize,
+        to: usize,
+        tag: i32,
+    },
+    Collective {
+        comm: CommSpec,
+        collective: Collective,
+    },
+    Make {
+        parent: CommSpec,
+        how: Make,
+        made: Vec<CommSpec>,
+    },
+    Free {
+        comm: CommSpec,
+    },
+    Window {
+        comm: CommSpec,
+        window: WindowUse,
+        /// Its ranks are on several nodes.
+        refused: bool,
+    },
+    File {
+        comm: CommSpec,
+        file: FileUse,
+    },
 }
 
 /// At most so many communicators exist at a time.
@@ -59,7 +86,11 @@ impl Task {
     pub fn comm(&self) -> Option<&CommSpec> {
         match self {
             Task::Nothing => None,
-            Task::Message { comm, .. } | Task::Collective { comm, .. } | Task::Free { comm } => Some(comm),
+            Task::Message { comm, .. }
+            | Task::Collective { comm, .. }
+            | Task::Free { comm }
+            | Task::Window { comm, .. }
+            | Task::File { comm, .. } => Some(comm),
             Task::Make { parent, .. } => Some(parent),
         }
     }
@@ -68,6 +99,7 @@ impl Task {
 /// All steps of a program.
 pub fn resolve(program: &Program) -> Vec<Task> {
     let mut comms = vec![CommSpec { id: 0, group: (0..program.ranks).collect(), other: None }];
+    let nodes = program.nodes();
     let mut made = 1;
     let mut tasks = Vec::new();
     for (number, step) in program.steps.iter().enumerate() {
@@ -98,6 +130,18 @@ pub fn resolve(program: &Program) -> Vec<Task> {
             }
             Step::Free { comm } if pick(*comm) > 0 => Task::Free { comm: comms.remove(pick(*comm)) },
             Step::Make { .. } | Step::Free { .. } => Task::Nothing,
+            // Neither is for intercommunicators.
+            Step::Window(WindowUse { comm, .. }) | Step::File(FileUse { comm, .. })
+                if comms[pick(*comm)].other.is_some() =>
+            {
+                Task::Nothing
+            }
+            Step::Window(window) => {
+                let comm = comms[pick(window.comm)].clone();
+                let refused = comm.group.iter().any(|&rank| nodes[rank] != nodes[comm.group[0]]);
+                Task::Window { comm, window: window.clone(), refused }
+            }
+            Step::File(file) => Task::File { comm: comms[pick(file.comm)].clone(), file: file.clone() },
         };
         tasks.push(task);
     }

@@ -59,12 +59,57 @@ fn makes() -> impl Strategy<Value = Step> {
     (0usize..6, how).prop_map(|(comm, how)| Step::Make { comm, how })
 }
 
+fn windows() -> impl Strategy<Value = Step> {
+    use super::window::{Access, Epoch, EpochKind, Memory, What, WindowUse};
+    const KINDS: [EpochKind; 5] = [
+        EpochKind::Fence,
+        EpochKind::Lock { exclusive: true },
+        EpochKind::Lock { exclusive: false },
+        EpochKind::LockAll,
+        EpochKind::PostStart,
+    ];
+    const WHATS: [What; 8] = [
+        What::Put,
+        What::Get,
+        What::Sum,
+        What::Max,
+        What::GetAndSum,
+        What::FetchAndSum,
+        What::CompareAndSwap { succeeds: true },
+        What::CompareAndSwap { succeeds: false },
+    ];
+    let access = (0usize..9, 0usize..9, 0usize..16, 1usize..5, any::<bool>(), prop::sample::select(&WHATS[..]))
+        .prop_map(|(origin, target, slot, count, strided, what)| Access { origin, target, slot, count, strided, what });
+    let epoch = (prop::sample::select(&KINDS[..]), prop::collection::vec(access, 0..14))
+        .prop_map(|(kind, accesses)| Epoch { kind, accesses });
+    let memory = prop::sample::select(&[Memory::Allocated, Memory::Shared, Memory::Own][..]);
+    (0usize..6, memory, prop::collection::vec(epoch, 1..4))
+        .prop_map(|(comm, memory, epochs)| Step::Window(WindowUse { comm, memory, epochs }))
+}
+
+fn files() -> impl Strategy<Value = Step> {
+    use super::file::{FileAction, FileKind, FileUse};
+    let kind = prop::sample::select(&[FileKind::WriteAt, FileKind::Write, FileKind::ReadAt][..]);
+    let action = (kind, 0usize..40, 0usize..7, any::<bool>()).prop_map(|(kind, offset, count, together)| FileAction {
+        kind,
+        offset,
+        count,
+        together,
+    });
+    (0usize..6, 1usize..5, any::<bool>(), prop::collection::vec(action, 1..6))
+        .prop_map(|(comm, block, shared, actions)| Step::File(FileUse { comm, block, shared, actions }))
+}
+
 fn steps(long: bool) -> impl Strategy<Value = Step> {
+    // On a simulated network most windows are refused.
+    let if_long = if long { 3 } else { 1 };
     prop_oneof![
         4 => messages(long),
         6 => collectives(long),
         2 => makes(),
         1 => (0usize..6).prop_map(|comm| Step::Free { comm }),
+        if_long => windows(),
+        1 => files(),
     ]
 }
 
