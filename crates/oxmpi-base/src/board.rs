@@ -295,6 +295,32 @@ impl BoardMember {
         unsafe { NonNull::new_unchecked((&raw mut (*entry).body).cast()) }
     }
 
+    /// Whether the next round can write its entry, and so many bytes of the own staging buffer,
+    /// before other ranks finish more of the earlier rounds. The current round is
+    /// [finished](BoardMember::finish).
+    #[inline]
+    pub fn has_room(&mut self, bytes: usize) -> bool {
+        let next = self.round + 1;
+        let replaced = next.saturating_sub(self.memory.slots as u64);
+        let bytes = bytes.next_multiple_of(CACHE_LINE);
+        let has_room =
+            |member: &BoardMember| member.settled >= replaced && (bytes == 0 || member.find(bytes, next).is_some());
+        has_room(self) || {
+            self.look_at_all();
+            has_room(self)
+        }
+    }
+
+    /// Reads how far all other ranks are, when this one has finished its current round.
+    #[cold]
+    fn look_at_all(&mut self) {
+        let others = (0..self.memory.ranks).filter(|&rank| rank != self.rank);
+        // Acquire: pairs with `finish`, so that their reads come before our writes.
+        let finished = others.map(|rank| self.memory.finished(rank).round.load(Ordering::Acquire));
+        let least = finished.fold(self.round, u64::min);
+        self.settled = self.settled.max(least);
+    }
+
     /// Allocates a part of the own staging buffer for this round and returns its offset; `None`
     /// until more of the earlier rounds are [settled](BoardMember::spare).
     #[inline]

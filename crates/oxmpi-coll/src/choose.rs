@@ -78,6 +78,9 @@ impl Facts {
     /// Staging buffers of the board are large, or small because there are many boards: exactly one of the two.
     pub const LARGE_STAGING: Facts = Facts(1 << 8);
     pub const SMALL_STAGING: Facts = Facts(1 << 9);
+    /// The ranks share a board, and the operation goes on in the background: instead of [`Facts::BOARD`], since nobody waits
+    /// in such an operation.
+    pub const BACKGROUND_BOARD: Facts = Facts(1 << 10);
 
     /// These facts and others.
     #[must_use]
@@ -169,6 +172,10 @@ pub enum BoardWay {
     PartsPastCache,
     /// From rank to rank, each of which adds its elements.
     Chain,
+    /// In pieces of which the root alone combines all operands, in the order in which a chain would.
+    ChainOrder,
+    /// Each piece has a part for every rank, which computes it and shows it to all in a second round.
+    FixedParts,
 }
 
 /// A row of the table.
@@ -292,9 +299,31 @@ const NAMES: &[(Facts, &str)] = &[
     (Facts::CPU_EACH, "a CPU each"),
     (Facts::LARGE_STAGING, "large staging buffers"),
     (Facts::SMALL_STAGING, "small staging buffers"),
+    (Facts::BACKGROUND_BOARD, "board in the background"),
 ];
 
 impl Kind {
+    pub const COUNT: usize = Kind::ALL.len();
+
+    /// All kinds, each at its place.
+    pub const ALL: [Kind; 15] = [
+        Kind::Barrier,
+        Kind::Bcast,
+        Kind::Gather,
+        Kind::Gatherv,
+        Kind::Scatter,
+        Kind::Scatterv,
+        Kind::Allgather,
+        Kind::Allgatherv,
+        Kind::Alltoall,
+        Kind::Alltoallv,
+        Kind::Reduce,
+        Kind::Allreduce,
+        Kind::ReduceScatter,
+        Kind::Scan,
+        Kind::Exscan,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
             Kind::Barrier => "barrier",
@@ -334,6 +363,8 @@ impl Algorithm {
             Algorithm::Board(BoardWay::Parts) => "over the board, in parts that free ranks compute",
             Algorithm::Board(BoardWay::PartsPastCache) => "over the board, in parts written past the cache",
             Algorithm::Board(BoardWay::Chain) => "over the board, along a chain",
+            Algorithm::Board(BoardWay::ChainOrder) => "over the board, in pieces combined in the order of a chain",
+            Algorithm::Board(BoardWay::FixedParts) => "over the board, in parts that every rank computes for all",
             Algorithm::Linear => "linear (all messages at once)",
             Algorithm::Binomial => "binomial tree",
             Algorithm::Dissemination => "dissemination",

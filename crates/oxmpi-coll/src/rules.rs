@@ -1,5 +1,6 @@
-//! The rows of the table that chooses (see [`crate::choose`]). Of each kind come first the rows for a board, then those for
-//! messages; the first row that fits is taken, and the last of each kind always does.
+//! The rows of the table that chooses (see [`crate::choose`]). Of each kind come first the rows for
+//! a board, then those for a board in the background, then those for messages; the first row that
+//! fits is taken, and the last of each kind always does.
 //!
 //! Sizes were measured on machines of 2 to 64 CPUs (`bench/NOTES.md`, `bench/run --only coll`).
 
@@ -50,10 +51,15 @@ const fn on_board(kind: Kind, ranks: (u32, u32), bytes: Bytes, take: BoardWay, w
     Rule { kind, ranks, bytes, needs: Facts::BOARD, take: Algorithm::Board(take), why }
 }
 
+/// A row for operations that go on in the background, over a board of so many to so many ranks.
+const fn in_background(kind: Kind, ranks: (u32, u32), bytes: Bytes, take: BoardWay, why: &'static str) -> Rule {
+    Rule { needs: Facts::BACKGROUND_BOARD, ..on_board(kind, ranks, bytes, take, why) }
+}
+
 use Algorithm::{
     Binomial, Bruck, Chain, Dissemination, Doubling, Halving, Linear, Pairwise, Ring, ScatterAllgather, ScatterDoubling,
 };
-use BoardWay::{Direct, Parts, PartsPastCache, Pieces, PiecesPastCache};
+use BoardWay::{ChainOrder, Direct, FixedParts, Parts, PartsPastCache, Pieces, PiecesPastCache};
 use Bytes::{AllReadFrom, Between, From, PartFrom, ReadFrom, ReadUpTo, UpTo};
 
 const DIRECT: Facts = Facts::DIRECT;
@@ -73,14 +79,19 @@ const TWO_COPIES: &str = "a copy into the staging buffer and one out of it cost 
 const ONE_COPY: &str = "one copy by the kernel moves fewer cache lines than a stop in the staging buffer";
 const PAST_CACHE: &str = "so many bytes do not stay in the cache of the rank that receives them";
 const PAST_CACHES: &str = "ranks that share CPUs share caches, which all their bytes together would overflow";
+const ONE_ROUND: &str = "one round costs less than messages, and it goes on in any call";
+const SAME_BITS: &str = "operands are combined in the order of the blocking operation, so that both give the same bits";
 const CHAIN_KEEPS: &str = "every piece stays in the caches, and all ranks compute at the same time";
 
 pub(crate) const TABLE: &[Rule] = &[
     on_board(Kind::Barrier, ALL, Bytes::Any, Pieces, "every rank sees all others' entries in one round"),
+    in_background(Kind::Barrier, ALL, Bytes::Any, Pieces, ONE_ROUND),
     row(Kind::Barrier, ANY, Bytes::Any, Dissemination, FEW_MESSAGES),
     // ---- broadcast
     on_board(Kind::Bcast, TWO, From(64 * KIB), Direct, "each of the two copies a half at the same time").if_all(DIRECT),
     on_board(Kind::Bcast, ALL, Bytes::Any, Pieces, "the root writes one piece while the others read the one before"),
+    in_background(Kind::Bcast, TWO, UpTo(32 * KIB), Pieces, ONE_ROUND),
+    in_background(Kind::Bcast, (3, ANY), UpTo(64 * KIB), Pieces, ONE_ROUND),
     row(Kind::Bcast, 64, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Bcast, 2, Bytes::Any, Binomial, "with two ranks it is one message"),
     row(Kind::Bcast, 3, Bytes::Any, Chain, OVERLAP),
@@ -92,12 +103,16 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Bcast, ANY, Bytes::Any, ScatterDoubling, "a chain of so many ranks takes too long to fill"),
     // ---- gather, scatter
     on_board(Kind::Gather, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
+    in_background(Kind::Gather, TWO, UpTo(32 * KIB), Pieces, ONE_ROUND),
+    in_background(Kind::Gather, (3, ANY), UpTo(64 * KIB), Pieces, ONE_ROUND),
     row(Kind::Gather, 8, UpTo(2 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Gather, 8, Bytes::Any, Linear, STRAIGHT),
     row(Kind::Gather, ANY, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Gather, ANY, Bytes::Any, Linear, STRAIGHT),
     row(Kind::Gatherv, ANY, Bytes::Any, Linear, ONE_WAY),
     on_board(Kind::Scatter, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
+    in_background(Kind::Scatter, TWO, UpTo(16 * KIB), Pieces, ONE_ROUND),
+    in_background(Kind::Scatter, (3, ANY), UpTo(64 * KIB), Pieces, ONE_ROUND),
     row(Kind::Scatter, 8, UpTo(2 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Scatter, 8, Bytes::Any, Linear, STRAIGHT),
     row(Kind::Scatter, ANY, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
@@ -118,6 +133,7 @@ pub(crate) const TABLE: &[Rule] = &[
     on_board(Kind::Allgather, ALL, ReadFrom(8 * MIB), PiecesPastCache, PAST_CACHE),
     on_board(Kind::Allgather, ALL, AllReadFrom(32 * MIB), PiecesPastCache, PAST_CACHES).if_all(OVERSUBSCRIBED),
     on_board(Kind::Allgather, ALL, Bytes::Any, Pieces, "one copy into the staging buffer serves all other ranks"),
+    in_background(Kind::Allgather, ALL, UpTo(64 * KIB), Pieces, ONE_ROUND),
     row(Kind::Allgather, ANY, UpTo(32 * KIB), Doubling, FEW_MESSAGES).if_all(Facts::POWER_OF_TWO),
     row(Kind::Allgather, 64, UpTo(8 * KIB), Bruck, FEW_MESSAGES),
     row(Kind::Allgather, 64, Bytes::Any, Ring, BYTES_COUNT),
@@ -143,6 +159,7 @@ pub(crate) const TABLE: &[Rule] = &[
     on_board(Kind::Alltoall, ALL, ReadFrom(8 * MIB), PiecesPastCache, PAST_CACHE),
     on_board(Kind::Alltoall, ALL, AllReadFrom(32 * MIB), PiecesPastCache, PAST_CACHES).if_all(OVERSUBSCRIBED),
     on_board(Kind::Alltoall, ALL, Bytes::Any, Pieces, TWO_COPIES),
+    in_background(Kind::Alltoall, ALL, UpTo(16 * KIB), Pieces, ONE_ROUND),
     row(Kind::Alltoall, 4, UpTo(32 * KIB), Linear, STRAIGHT),
     row(Kind::Alltoall, 8, UpTo(512), Bruck, FEW_MESSAGES),
     row(Kind::Alltoall, 8, UpTo(32 * KIB), Linear, STRAIGHT),
@@ -163,6 +180,8 @@ pub(crate) const TABLE: &[Rule] = &[
     on_board(Kind::Reduce, TWO, From(8 * KIB), Direct, "each of the two computes a part from the other's memory")
         .if_all(DIRECT),
     on_board(Kind::Reduce, ALL, Bytes::Any, Pieces, "the root combines one piece while the others write the next"),
+    in_background(Kind::Reduce, (3, ANY), From(32 * KIB), ChainOrder, SAME_BITS),
+    in_background(Kind::Reduce, ALL, Bytes::Any, Pieces, SAME_BITS),
     row(Kind::Reduce, 64, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Reduce, ANY, UpTo(8 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Reduce, ANY, UpTo(512 * KIB), Halving, BYTES_COUNT),
@@ -183,6 +202,9 @@ pub(crate) const TABLE: &[Rule] = &[
         .if_all(DIRECT.and(SMALL)),
     on_board(Kind::Allreduce, ALL, ReadFrom(16 * MIB), PartsPastCache, PAST_CACHES).if_all(OVERSUBSCRIBED),
     on_board(Kind::Allreduce, ALL, Bytes::Any, Parts, "each element is combined once, by any rank that is free"),
+    in_background(Kind::Allreduce, ALL, UpTo(ENTRY_BYTES), Pieces, SAME_BITS),
+    in_background(Kind::Allreduce, ALL, ReadUpTo(16 * KIB), Pieces, SAME_BITS),
+    in_background(Kind::Allreduce, ALL, Bytes::Any, FixedParts, SAME_BITS),
     row(Kind::Allreduce, ANY, UpTo(4 * KIB), Doubling, FEW_MESSAGES),
     row(Kind::Allreduce, ANY, Bytes::Any, Halving, BYTES_COUNT).if_all(Facts::POWER_OF_TWO),
     row(Kind::Allreduce, ANY, UpTo(64 * KIB), Halving, BYTES_COUNT),
@@ -191,11 +213,13 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Allreduce, ANY, Bytes::Any, Halving, "a ring of so many ranks, or out of order, is no choice"),
     // ---- reduce-scatter, scans
     on_board(Kind::ReduceScatter, ALL, Bytes::Any, Pieces, TWO_COPIES),
+    in_background(Kind::ReduceScatter, ALL, Bytes::Any, Pieces, SAME_BITS),
     row(Kind::ReduceScatter, ANY, Bytes::Any, Halving, BYTES_COUNT).if_all(Facts::POWER_OF_TWO),
     row(Kind::ReduceScatter, ANY, UpTo(64 * KIB), Halving, BYTES_COUNT),
     row(Kind::ReduceScatter, 64, Bytes::Any, Pairwise, "without a power of two, halving moves everything once more"),
     row(Kind::ReduceScatter, ANY, Bytes::Any, Halving, FEW_MESSAGES),
     on_board(Kind::Scan, ALL, UpTo(32 * KIB), Pieces, "every rank reads all before it, which is little here"),
+    in_background(Kind::Scan, ALL, UpTo(32 * KIB), Pieces, SAME_BITS),
     row(Kind::Scan, ANY, UpTo(256 * KIB), Doubling, FEW_MESSAGES),
     row(Kind::Scan, 16, Bytes::Any, Chain, OVERLAP),
     row(Kind::Scan, ANY, UpTo(MIB), Doubling, FEW_MESSAGES),
@@ -204,6 +228,7 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Scan, 256, Bytes::Any, Chain, OVERLAP),
     row(Kind::Scan, ANY, Bytes::Any, Doubling, "a chain of so many ranks takes too long to fill"),
     on_board(Kind::Exscan, ALL, UpTo(32 * KIB), Pieces, "every rank reads all before it, which is little here"),
+    in_background(Kind::Exscan, ALL, UpTo(32 * KIB), Pieces, SAME_BITS),
     row(Kind::Exscan, ANY, UpTo(256 * KIB), Doubling, FEW_MESSAGES),
     row(Kind::Exscan, 16, Bytes::Any, Chain, OVERLAP),
     row(Kind::Exscan, ANY, UpTo(MIB), Doubling, FEW_MESSAGES),

@@ -19,6 +19,7 @@ fn choices_are_those_that_were_reviewed() {
         "# D: direct copies, H: huge pages, O: oversubscribed, L: large staging buffers. From so many bytes on, this way.\n",
     );
     on_boards(&mut found);
+    in_background(&mut found);
     by_messages(&mut found);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden.txt");
     if std::env::var_os("OXMPI_BLESS").is_some() {
@@ -50,6 +51,11 @@ fn choices_by_size_are_those_of_the_table() {
             }
         }
     }
+}
+
+#[test]
+fn kinds_are_at_their_places() {
+    assert!(Kind::ALL.into_iter().enumerate().all(|(place, kind)| kind as usize == place));
 }
 
 #[test]
@@ -117,6 +123,41 @@ fn on_boards(text: &mut String) {
     }
 }
 
+/// What is true of a board does not count in the background.
+fn in_background(text: &mut String) {
+    for kind in ON_BOARD {
+        for ranks in BOARD_RANKS {
+            let line = by_bytes(|bytes| way(Shape::new(kind, ranks, bytes, Facts::BACKGROUND_BOARD).choose().take));
+            writeln!(text, "{} of {ranks} in the background: {line}", kind.name()).unwrap();
+        }
+    }
+}
+
+/// Reductions combine operands in an order that depends on the way, and so do the bits of their results. All ways over a board
+/// take the order of ranks but the chain.
+#[test]
+fn blocking_and_background_reductions_give_the_same_bits() {
+    let in_chain_order = |algorithm| match algorithm {
+        Algorithm::Board(BoardWay::Chain | BoardWay::ChainOrder) => Some(true),
+        Algorithm::Board(_) => Some(false),
+        _ => None,
+    };
+    for kind in [Kind::Reduce, Kind::Allreduce, Kind::ReduceScatter, Kind::Scan, Kind::Exscan] {
+        for ranks in 2..=64 {
+            for (facts, _) in board_facts() {
+                for bytes in sizes() {
+                    let blocking = in_chain_order(Shape::new(kind, ranks, bytes, facts).choose().take);
+                    let shape = Shape::new(kind, ranks, bytes, Facts::BACKGROUND_BOARD);
+                    let background = in_chain_order(shape.choose().take);
+                    // Of two operands it does not matter which is the left one: all predefined operations commute.
+                    let same = blocking == background || ranks == 2 && blocking.is_some() && background.is_some();
+                    assert!(same, "{kind:?} of {ranks}, {bytes} bytes");
+                }
+            }
+        }
+    }
+}
+
 fn way(algorithm: Algorithm) -> String {
     match algorithm {
         Algorithm::Board(BoardWay::Pieces) => "pieces".to_string(),
@@ -125,6 +166,8 @@ fn way(algorithm: Algorithm) -> String {
         Algorithm::Board(BoardWay::Parts) => "parts".to_string(),
         Algorithm::Board(BoardWay::PartsPastCache) => "parts past the cache".to_string(),
         Algorithm::Board(BoardWay::Chain) => "chain".to_string(),
+        Algorithm::Board(BoardWay::ChainOrder) => "pieces in the order of a chain".to_string(),
+        Algorithm::Board(BoardWay::FixedParts) => "fixed parts".to_string(),
         _ => "messages".to_string(),
     }
 }

@@ -10,8 +10,10 @@ pub enum Board {
     /// None yet; the number of operations that would have used one.
     Wanted(u32),
     Ready(Box<Node>),
-    /// An operation is using it.
+    /// A blocking operation is using it.
     Busy,
+    /// Operations go on in the background; their queue has the board (`collective/board.rs`).
+    Queued,
     /// It has none, and will get none.
     Refused,
 }

@@ -8,7 +8,10 @@
 //! A reduction by a user function is not performed here: the run stops with [`Turn::Call`] and
 //! continues after the C boundary has called the function, without the lock.
 
+mod board;
 mod perform;
+
+pub use board::BoardQueue;
 
 use crate::comm::{Calls, Comm, Ranks};
 use crate::engine::{OpId, Route};
@@ -320,6 +323,30 @@ pub struct Run {
     promise: Option<Promise>,
 }
 
+/// What goes on while the program does other things.
+pub enum Background {
+    Plan(Run),
+    Board(Box<BoardQueue>),
+}
+
+impl Background {
+    /// Of the operation that is under way.
+    pub fn stage(&self) -> &Stage {
+        match self {
+            Background::Plan(run) => run.stage(),
+            Background::Board(queue) => queue.stage(),
+        }
+    }
+
+    /// Whether it keeps this promise when it ends.
+    pub(crate) fn keeps(&self, promise: &Promise) -> bool {
+        match self {
+            Background::Plan(run) => run.promise.as_ref().is_some_and(|own| Arc::ptr_eq(own, promise)),
+            Background::Board(queue) => queue.keeps(promise),
+        }
+    }
+}
+
 /// A call of a user function under way.
 struct Called {
     /// Where the result lies, if it must be moved.
@@ -347,11 +374,6 @@ impl Run {
 
     pub fn stage(&self) -> &Stage {
         &self.bound_plan.stage
-    }
-
-    /// Whether it completes this promise when it ends.
-    pub(crate) fn keeps(&self, promise: &Promise) -> bool {
-        self.promise.as_ref().is_some_and(|own| Arc::ptr_eq(own, promise))
     }
 
     /// The messages that it waits for.

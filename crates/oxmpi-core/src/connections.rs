@@ -4,6 +4,7 @@
 //! group, a window, a file, a request, a message. `MPI_Comm_disconnect` checks whether one still
 //! does.
 
+use crate::collective::Background;
 use crate::comm::Ranks;
 use crate::process::Process;
 use crate::request::{Body, Start};
@@ -135,10 +136,10 @@ impl Process {
         self.windows.iter().for_each(|(_, win)| name(win.group.ranks()));
         self.files.iter().for_each(|(_, file)| name(file.group.ranks()));
         self.pending_comms.iter().for_each(|pending| pending.groups().for_each(&mut name));
-        let waiting = self.calls.iter().map(|(run, _)| run);
-        self.runs.iter().chain(waiting).for_each(|run| {
-            name(&run.stage().group);
-            name(&run.stage().local);
+        let waiting = self.calls.iter().map(|(run, _)| run.stage());
+        self.runs.iter().map(Background::stage).chain(waiting).for_each(|stage| {
+            name(&stage.group);
+            name(&stage.local);
         });
         for (_, request) in self.requests.iter() {
             match &request.body {

@@ -11,7 +11,7 @@
 //! others that may complete, is no mistake. A process may open a session later: what was made from
 //! a session, or is being made, waits for it.
 
-use crate::collective::Run;
+use crate::collective::{Background, Run};
 use crate::comm::{Comm, Ranks};
 use crate::engine::{OpId, Pending};
 use crate::matching::{Envelope, Pattern};
@@ -141,7 +141,11 @@ impl Process {
             }
             Active::Promise(promise) => {
                 let index = self.runs().iter().position(|run| run.keeps(promise))?;
-                self.hopeless_run(&self.runs()[index]).map(|error| Hopeless::Run(index, error))
+                match &self.runs()[index] {
+                    Background::Plan(run) => self.hopeless_run(run).map(|error| Hopeless::Run(index, error)),
+                    // Ranks that leave a board say so there.
+                    Background::Board(_) => None,
+                }
             }
             _ => None,
         }

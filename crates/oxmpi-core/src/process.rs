@@ -5,7 +5,7 @@
 //! waits or calls user functions: see `wait/` and `call.rs`.
 
 use crate::buffer::BufferPool;
-use crate::collective::Run;
+use crate::collective::{Background, Run};
 use crate::comm::{Comm, Comms, Ranks};
 use crate::contexts::Contexts;
 use crate::engine::Engine;
@@ -18,7 +18,7 @@ use crate::names::Names;
 use crate::operation::{UserCall, UserFunction};
 use crate::partitioned::Receiving;
 use crate::pending_comm::PendingComm;
-use crate::request::{Body, Request};
+use crate::request::{Body, Promise, Request};
 use crate::window::Win;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
@@ -34,7 +34,7 @@ use oxmpi_transport::Links;
 use oxmpi_transport::node::Node;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 mod arguments;
@@ -60,8 +60,8 @@ pub struct Process {
     pub names: Names,
     /// Communicators whose members have not agreed on a context yet.
     pub(crate) pending_comms: Vec<PendingComm>,
-    /// Background collective operations.
-    pub(crate) runs: Vec<Run>,
+    /// Collective operations that go on while the program does other things.
+    pub(crate) runs: Vec<Background>,
     /// Partitioned receives whose announcement has not arrived.
     pub(crate) receiving: Vec<Arc<Mutex<Receiving>>>,
     /// The number of partitions that were ever sent.
@@ -91,6 +91,8 @@ pub struct Process {
     pub session_buffers: BTreeMap<handle::Session, Option<BufferPool>>,
     /// How many boards this process takes part in.
     pub(crate) boards: usize,
+    /// The promise of every collective operation that had ended when it was started.
+    pub(crate) kept: Promise,
     /// Boards owned by this process that it has left, but others may still use.
     pub(crate) left_boards: Vec<Node>,
     pub appnum: Option<i32>,
@@ -190,6 +192,7 @@ impl Process {
             buffer: None,
             session_buffers: BTreeMap::new(),
             boards: 0,
+            kept: Promise::from(OnceLock::from(None)),
             left_boards: Vec::new(),
             appnum: None,
             universe_size: nodes.size() as i32,

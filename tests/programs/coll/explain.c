@@ -4,6 +4,8 @@
 // expect-stderr: rank 0 of MPI_COMM_WORLD: MPI_Allreduce: 
 // expect-stderr: 8 bytes in all: over the board, in pieces, because one cache line a rank holds the operands
 // expect-stderr: over the board, in pieces, because to combine all operands costs a rank less than a second round
+// expect-stderr: over the board, in pieces, because operands are combined in the order of the blocking operation
+// expect-stderr: rank 0 of MPI_COMM_WORLD: MPI_Ibarrier: 
 // expect-stderr: rank 0 of reversed: no board yet, because 
 // expect-stderr: rank 0 of reversed: MPI_Barrier: 
 // expect-stderr: dissemination, because 
@@ -21,6 +23,10 @@ int main(int argc, char **argv) {
     MPI_Allreduce(from, to, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(from, to, 512, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     CHECK(to[511] == 511.0 * size);
+    MPI_Request requests[2];
+    MPI_Iallreduce(from, to, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     // Another communicator, and another rank that speaks.
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
     MPI_Comm_set_name(reversed, "reversed");

@@ -1,7 +1,7 @@
 //! Performs the plans of collective operations step by step, for a waiting call or in the
 //! background.
 
-use super::{BoundPlan, Called, Packing, Run, Scratch, Turn, note};
+use super::{Background, BoundPlan, Called, Packing, Run, Scratch, Turn, note};
 use crate::engine::{Mode, Pending};
 use crate::operation::UserCall;
 use crate::process::Process;
@@ -136,7 +136,7 @@ impl Process {
         let promise = Promise::default();
         let mut run = Run::new(bound_plan);
         run.promise = Some(Arc::clone(&promise));
-        self.runs.push(run);
+        self.runs.push(Background::Plan(run));
         self.progress_runs();
         promise
     }
@@ -145,34 +145,51 @@ impl Process {
     pub(crate) fn progress_runs(&mut self) -> bool {
         let mut runs = std::mem::take(&mut self.runs);
         let before = runs.len();
-        let mut index = 0;
+        let (mut index, mut moved) = (0, false);
         while index < runs.len() {
-            match self.advance(&mut runs[index]) {
-                Turn::Waiting => index += 1,
-                Turn::Call(call) => {
-                    let run = runs.remove(index);
-                    self.calls.push((run, call));
-                }
-                Turn::Done(result) => {
-                    runs.remove(index).end(result.err());
+            match &mut runs[index] {
+                Background::Plan(run) => match self.advance(run) {
+                    Turn::Waiting => index += 1,
+                    Turn::Call(call) => {
+                        if let Background::Plan(run) = runs.remove(index) {
+                            self.calls.push((run, call));
+                        }
+                    }
+                    Turn::Done(result) => {
+                        if let Background::Plan(run) = runs.remove(index) {
+                            run.end(result.err());
+                        }
+                    }
+                },
+                Background::Board(queue) => {
+                    moved |= self.advance_queue(queue);
+                    if !queue.is_over() {
+                        index += 1;
+                    } else if let Background::Board(queue) = runs.remove(index) {
+                        self.end_queue(*queue, None);
+                    }
                 }
             }
         }
         self.runs = runs;
-        self.runs.len() < before
+        moved || self.runs.len() < before
     }
 
-    /// The collective operations in the background.
-    pub fn runs(&self) -> &[Run] {
+    /// The collective operations that go on while the program does other things.
+    pub fn runs(&self) -> &[Background] {
         &self.runs
     }
 
     /// Lets a background operation end with an error that would never end by itself.
     #[cold]
     pub fn end_run(&mut self, index: usize, error: Error) {
-        let mut run = self.runs.remove(index);
-        self.abandon(&mut run, error);
-        self.runs.insert(index, run);
+        match self.runs.remove(index) {
+            Background::Plan(mut run) => {
+                self.abandon(&mut run, error);
+                self.runs.insert(index, Background::Plan(run));
+            }
+            Background::Board(queue) => self.end_queue(*queue, Some(error)),
+        }
     }
 
     /// Whether a collective operation runs in the background.
@@ -195,13 +212,14 @@ impl Process {
 
     /// Continues a run after the user's function was called.
     pub fn called(&mut self, run: Run) {
-        self.runs.push(run);
+        self.runs.push(Background::Plan(run));
         self.progress_runs();
     }
 
     /// Whether a collective operation that is under way uses the context or its twin.
     pub fn performs_on(&self, context: u32) -> bool {
-        self.runs.iter().chain(self.calls.iter().map(|(run, _)| run)).any(|run| run.stage().comm_context() == context)
+        let waiting = self.calls.iter().map(|(run, _)| run.stage());
+        self.runs.iter().map(Background::stage).chain(waiting).any(|stage| stage.comm_context() == context)
     }
 }
 

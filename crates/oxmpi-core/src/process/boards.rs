@@ -99,6 +99,7 @@ impl Process {
     /// Leaves the board of the world at `MPI_Finalize`; ranks that still wait for this rank there
     /// are told.
     pub fn end_world(&mut self) {
+        self.end_queue_of(self.comms.world.context);
         self.comms.has_world = false;
         self.engine.node().end_world();
         if let Board::Ready(node) = std::mem::replace(&mut self.comms.world.board, Board::Refused) {

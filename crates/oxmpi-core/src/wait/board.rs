@@ -7,6 +7,7 @@ use oxmpi_abi::constants::MPI_ERR_BUFFER;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_base::wait;
+use oxmpi_transport::NodeMemory;
 use oxmpi_transport::node::Wait;
 
 /// How an operation over a board waits.
@@ -84,19 +85,35 @@ impl Wait for BoardWait<'_, '_> {
 
     #[expect(unsafe_code, reason = "memory of another process")]
     unsafe fn read(&mut self, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
-        let node = self.guard.engine.node();
-        in_full(bytes, |done| {
-            node.copy_from(process, &[(to as usize + done, bytes - done)], &[(from + done, bytes - done)])
-        })
+        // SAFETY: the caller says that `to` can be written, and `from` is memory that the process shows.
+        unsafe { copy_from(self.guard.engine.node(), process, to, from, bytes) }
     }
 
     #[expect(unsafe_code, reason = "memory of another process")]
     unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()> {
-        let node = self.guard.engine.node();
-        in_full(bytes, |done| {
-            node.copy_to(process, &[(from as usize + done, bytes - done)], &[(to + done, bytes - done)])
-        })
+        // SAFETY: the caller says that `from` can be read, and `to` is memory that the process shows.
+        unsafe { copy_to(self.guard.engine.node(), process, from, to, bytes) }
     }
+}
+
+/// Copies from another process's memory, all of it.
+///
+/// # Safety
+/// As for [`Wait::read`].
+#[expect(unsafe_code, reason = "memory of another process")]
+pub(crate) unsafe fn copy_from(node: &NodeMemory, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
+    in_full(bytes, |done| {
+        node.copy_from(process, &[(to as usize + done, bytes - done)], &[(from + done, bytes - done)])
+    })
+}
+
+/// Copies to another process's memory, all of it.
+///
+/// # Safety
+/// As for [`Wait::write`].
+#[expect(unsafe_code, reason = "memory of another process")]
+pub(crate) unsafe fn copy_to(node: &NodeMemory, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()> {
+    in_full(bytes, |done| node.copy_to(process, &[(from as usize + done, bytes - done)], &[(to + done, bytes - done)]))
 }
 
 /// Copies everything; each call may copy less than it should.

@@ -49,23 +49,32 @@ impl CallSignature {
     /// Whether the word is a call that goes over a board. A word from a diverged history need not
     /// be one.
     fn makes_sense(self) -> bool {
-        use Fun::{
-            Allgather, Allreduce, Alltoall, Barrier, Bcast, Exscan, Gather, Reduce, ReduceScatterBlock, Scan, Scatter,
-        };
+        use Fun::*;
         matches!(
             self.fun(),
             Some(
                 Allgather
+                    | Iallgather
                     | Allreduce
+                    | Iallreduce
                     | Alltoall
+                    | Ialltoall
                     | Barrier
+                    | Ibarrier
                     | Bcast
+                    | Ibcast
                     | Exscan
+                    | Iexscan
                     | Gather
+                    | Igather
                     | Reduce
+                    | Ireduce
                     | ReduceScatterBlock
+                    | IreduceScatterBlock
                     | Scan
+                    | Iscan
                     | Scatter
+                    | Iscatter
             )
         )
     }
@@ -86,7 +95,7 @@ impl CallSignature {
         let mut words = Vec::new();
         if self.bytes() == MOST_BYTES as u64 {
             words.push(format!("{MOST_BYTES} bytes or more"));
-        } else if self.fun() != Some(Fun::Barrier) {
+        } else if !matches!(self.fun(), Some(Fun::Barrier | Fun::Ibarrier)) {
             words.push(format!("{} bytes", self.bytes()));
         }
         if self.op() != 0 {

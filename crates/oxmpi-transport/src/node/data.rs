@@ -25,21 +25,51 @@ impl Node {
         if self.choices.bcast.of(buf.len()) == BoardWay::Direct {
             return self.bcast_directly(wait, call, root, buf);
         }
-        let piece = (buf.len() / 2).clamp(BROADCAST.0, BROADCAST.1).next_multiple_of(64);
-        for (at, bytes) in pieces(buf.len(), piece.min(self.chunk())) {
-            if self.rank() == root {
-                let round = self.open(wait, call)?;
-                self.write(wait, round, buf, at, bytes)?;
-                self.member.publish();
-                self.wake_all(wait);
-            } else {
-                let round = self.listen(call)?;
-                self.await_entry(wait, root)?;
-                // SAFETY: the root has written `bytes` bytes there in this round.
-                unsafe { unpack(buf, at, self.found(root, round, bytes), bytes) };
-            }
-            self.close(wait);
+        for piece in pieces(buf.len(), self.bcast_piece(buf.len())) {
+            self.begin_bcast(wait, call, root, buf, piece)?;
+            self.end_bcast(wait, root, buf, piece)?;
         }
+        Ok(())
+    }
+
+    /// The longest piece of a broadcast of so many bytes.
+    pub(super) fn bcast_piece(&self, bytes: usize) -> usize {
+        (bytes / 2).clamp(BROADCAST.0, BROADCAST.1).next_multiple_of(64).min(self.chunk())
+    }
+
+    #[inline]
+    pub(super) fn begin_bcast(
+        &mut self,
+        wait: &mut impl Wait,
+        call: CallSignature,
+        root: usize,
+        buf: &Target<'_>,
+        (at, bytes): (usize, usize),
+    ) -> Result<()> {
+        if self.rank() != root {
+            return self.listen(call).map(drop);
+        }
+        let round = self.open(wait, call)?;
+        self.write(wait, round, buf, at, bytes)?;
+        self.member.publish();
+        self.wake_all(wait);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn end_bcast(
+        &mut self,
+        wait: &mut impl Wait,
+        root: usize,
+        buf: &Target<'_>,
+        (at, bytes): (usize, usize),
+    ) -> Result<()> {
+        if self.rank() != root {
+            self.await_entry(wait, root)?;
+            // SAFETY: the root has written so many bytes.
+            unsafe { unpack(buf, at, self.found(root, self.member.round(), bytes), bytes) };
+        }
+        self.close(wait);
         Ok(())
     }
 
@@ -54,30 +84,53 @@ impl Node {
         recv: Option<&Target<'_>>,
     ) -> Result<()> {
         let call = CallSignature::rooted(Fun::Gather, None, root, block);
-        let Some(recv) = recv else {
-            let Some(send) = send else { return Ok(()) };
-            for (at, bytes) in pieces(block, self.chunk()) {
-                let round = self.open(wait, call)?;
-                self.write_for_one(wait, round, send, at, bytes)?;
-                self.member.publish();
-                self.wake(wait, root);
-                self.close(wait);
-            }
-            return Ok(());
-        };
-        if let Some(send) = send {
-            local::copy_part(send, 0, recv, root * block, block);
+        for piece in pieces(block, self.chunk()) {
+            self.begin_gather(wait, call, root, send, piece)?;
+            self.end_gather(wait, root, block, send, recv, piece)?;
         }
-        for (at, bytes) in pieces(block, self.chunk()) {
-            let round = self.listen(call)?;
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn begin_gather(
+        &mut self,
+        wait: &mut impl Wait,
+        call: CallSignature,
+        root: usize,
+        send: Option<&Source<'_>>,
+        (at, bytes): (usize, usize),
+    ) -> Result<()> {
+        let Some(send) = send.filter(|_| self.rank() != root) else { return self.listen(call).map(drop) };
+        let round = self.open(wait, call)?;
+        self.write_for_one(wait, round, send, at, bytes)?;
+        self.member.publish();
+        self.wake(wait, root);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn end_gather(
+        &mut self,
+        wait: &mut impl Wait,
+        root: usize,
+        block: usize,
+        send: Option<&Source<'_>>,
+        recv: Option<&Target<'_>>,
+        (at, bytes): (usize, usize),
+    ) -> Result<()> {
+        if let Some(recv) = recv {
+            if let Some(send) = send {
+                local::copy_part(send, at, recv, root * block + at, bytes);
+            }
+            let round = self.member.round();
             for rank in self.others() {
                 self.await_entry(wait, rank)?;
                 // SAFETY: that rank has written `bytes` bytes there in this round.
                 unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
             }
             self.member.exchanged();
-            self.close(wait);
         }
+        self.close(wait);
         Ok(())
     }
 
@@ -92,33 +145,55 @@ impl Node {
         recv: Option<&Target<'_>>,
     ) -> Result<()> {
         let call = CallSignature::rooted(Fun::Scatter, None, root, block);
-        let stride = self.stride(block);
-        for (at, bytes) in pieces(block, stride) {
-            match (send, recv) {
-                (Some(send), _) => {
-                    let round = self.open(wait, call)?;
-                    let to = self.target(wait, round, bytes * self.ranks())?;
-                    for rank in self.others() {
-                        // SAFETY: our staging buffer has room for a piece for every rank.
-                        unsafe { pack(send, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
-                    }
-                    self.member.publish();
-                    self.wake_all(wait);
-                }
-                (None, Some(recv)) => {
-                    let round = self.listen(call)?;
-                    self.await_entry(wait, root)?;
-                    let from = self.found(root, round, bytes * self.ranks()).wrapping_add(self.rank() * bytes);
-                    // SAFETY: the root has written our piece there.
-                    unsafe { unpack(recv, at, from, bytes) };
-                }
-                (None, None) => return Ok(()),
+        for piece in pieces(block, self.stride(block)) {
+            self.begin_scatter(wait, call, block, send, piece)?;
+            self.end_scatter(wait, root, block, send, recv, piece)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn begin_scatter(
+        &mut self,
+        wait: &mut impl Wait,
+        call: CallSignature,
+        block: usize,
+        send: Option<&Source<'_>>,
+        (at, bytes): (usize, usize),
+    ) -> Result<()> {
+        let Some(send) = send else { return self.listen(call).map(drop) };
+        let round = self.open(wait, call)?;
+        let to = self.target(wait, round, bytes * self.ranks())?;
+        for rank in self.others() {
+            // SAFETY: our staging buffer has a place for everybody's piece.
+            unsafe { pack(send, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
+        }
+        self.member.publish();
+        self.wake_all(wait);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn end_scatter(
+        &mut self,
+        wait: &mut impl Wait,
+        root: usize,
+        block: usize,
+        send: Option<&Source<'_>>,
+        recv: Option<&Target<'_>>,
+        (at, bytes): (usize, usize),
+    ) -> Result<()> {
+        match (send, recv) {
+            (Some(send), Some(recv)) => local::copy_part(send, root * block + at, recv, at, bytes),
+            (None, Some(recv)) => {
+                self.await_entry(wait, root)?;
+                let from = self.found(root, self.member.round(), bytes * self.ranks());
+                // SAFETY: the root has written our piece there.
+                unsafe { unpack(recv, at, from.wrapping_add(self.rank() * bytes), bytes) };
             }
-            self.close(wait);
+            (_, None) => {}
         }
-        if let (Some(send), Some(recv)) = (send, recv) {
-            local::copy_part(send, root * block, recv, 0, block);
-        }
+        self.close(wait);
         Ok(())
     }
 
@@ -136,25 +211,52 @@ impl Node {
         if way == BoardWay::Direct {
             return self.allgather_directly(wait, call, block, send, recv);
         }
+        for piece in pieces(block, self.chunk()) {
+            self.begin_allgather(wait, call, block, send, recv, piece)?;
+            self.end_allgather(wait, way, block, recv, piece)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn begin_allgather(
+        &mut self,
+        wait: &mut impl Wait,
+        call: CallSignature,
+        block: usize,
+        send: Option<&Source<'_>>,
+        recv: &Target<'_>,
+        (at, bytes): (usize, usize),
+    ) -> Result<()> {
         let own = self.rank() * block;
         let (from, start): (&Source<'_>, usize) = send.map_or((recv, own), |send| (send, 0));
-        let unpack = unpack_for(way);
-        for (at, bytes) in pieces(block, self.chunk()) {
-            let round = self.open(wait, call)?;
-            self.write(wait, round, from, start + at, bytes)?;
-            self.member.publish();
-            // Copied while the blocks of the others are on their way.
-            if let Some(send) = send {
-                local::copy_part(send, at, recv, own + at, bytes);
-            }
-            for rank in self.others() {
-                self.await_entry(wait, rank)?;
-                // SAFETY: that rank has written `bytes` bytes there in this round.
-                unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
-            }
-            self.exchanged(wait);
-            self.close(wait);
+        let round = self.open(wait, call)?;
+        self.write(wait, round, from, start + at, bytes)?;
+        self.member.publish();
+        // While the others' are on their way.
+        if let Some(send) = send {
+            local::copy_part(send, at, recv, own + at, bytes);
         }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn end_allgather(
+        &mut self,
+        wait: &mut impl Wait,
+        way: BoardWay,
+        block: usize,
+        recv: &Target<'_>,
+        (at, bytes): (usize, usize),
+    ) -> Result<()> {
+        let (unpack, round) = (unpack_for(way), self.member.round());
+        for rank in self.others() {
+            self.await_entry(wait, rank)?;
+            // SAFETY: that rank has written so many bytes.
+            unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
+        }
+        self.exchanged(wait);
+        self.close(wait);
         Ok(())
     }
 
@@ -172,38 +274,65 @@ impl Node {
         if way == BoardWay::Direct {
             return self.alltoall_directly(wait, call, block, send, recv);
         }
-        let from = send.unwrap_or(recv);
-        let unpack = unpack_for(way);
-        for (at, bytes) in pieces(block, self.stride(block)) {
-            let round = self.open(wait, call)?;
-            let to = self.target(wait, round, bytes * self.ranks())?;
-            for rank in self.others() {
-                let to = to.wrapping_add(rank * bytes);
-                // SAFETY: our staging buffer has room for a piece for every rank.
-                unsafe { pack(from, rank * block + at, to, bytes) };
-                if self.ranks() == 2 && bytes * 2 > ENTRY_BYTES {
-                    demote_lines(to, bytes);
-                }
-            }
-            self.member.publish();
-            if let Some(send) = send {
-                let own = self.rank() * block + at;
-                local::copy_part(send, own, recv, own, bytes);
-            }
-            for rank in self.others() {
-                self.await_entry(wait, rank)?;
-                let from = self.found(rank, round, bytes * self.ranks()).wrapping_add(self.rank() * bytes);
-                // SAFETY: that rank has written our piece there.
-                unsafe { unpack(recv, rank * block + at, from, bytes) };
-            }
-            self.exchanged(wait);
-            self.close(wait);
+        for piece in pieces(block, self.stride(block)) {
+            self.begin_alltoall(wait, call, block, send, recv, piece)?;
+            self.end_alltoall(wait, way, block, recv, piece)?;
         }
         Ok(())
     }
 
-    /// The longest piece of a block when a rank writes one piece for every rank.
-    fn stride(&self, block: usize) -> usize {
+    #[inline]
+    pub(super) fn begin_alltoall(
+        &mut self,
+        wait: &mut impl Wait,
+        call: CallSignature,
+        block: usize,
+        send: Option<&Source<'_>>,
+        recv: &Target<'_>,
+        (at, bytes): (usize, usize),
+    ) -> Result<()> {
+        let from = send.unwrap_or(recv);
+        let round = self.open(wait, call)?;
+        let to = self.target(wait, round, bytes * self.ranks())?;
+        for rank in self.others() {
+            let to = to.wrapping_add(rank * bytes);
+            // SAFETY: our staging buffer has a place for everybody's piece.
+            unsafe { pack(from, rank * block + at, to, bytes) };
+            if self.ranks() == 2 && bytes * 2 > ENTRY_BYTES {
+                demote_lines(to, bytes);
+            }
+        }
+        self.member.publish();
+        if let Some(send) = send {
+            let own = self.rank() * block + at;
+            local::copy_part(send, own, recv, own, bytes);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn end_alltoall(
+        &mut self,
+        wait: &mut impl Wait,
+        way: BoardWay,
+        block: usize,
+        recv: &Target<'_>,
+        (at, bytes): (usize, usize),
+    ) -> Result<()> {
+        let (unpack, round) = (unpack_for(way), self.member.round());
+        for rank in self.others() {
+            self.await_entry(wait, rank)?;
+            let from = self.found(rank, round, bytes * self.ranks()).wrapping_add(self.rank() * bytes);
+            // SAFETY: that rank has written our piece there.
+            unsafe { unpack(recv, rank * block + at, from, bytes) };
+        }
+        self.exchanged(wait);
+        self.close(wait);
+        Ok(())
+    }
+
+    /// The longest piece of a block when a rank writes one for everybody.
+    pub(super) fn stride(&self, block: usize) -> usize {
         let most = self.chunk() / self.ranks();
         // Whole cache lines, unless the blocks are small.
         if block <= most { block.max(1) } else { most & !63 }

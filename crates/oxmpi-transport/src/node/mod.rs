@@ -7,6 +7,7 @@
 //! reduction.rs   reduce, allreduce, reduce-scatter, scans
 //! parts.rs       long allreduces, with work stealing
 //! direct.rs      long operations: direct copies between the ranks
+//! background.rs  the same rounds for nonblocking operations, which never wait
 //! cpu_balance.rs balances ranks over CPUs when ranks outnumber CPUs
 //! ```
 //!
@@ -15,6 +16,7 @@
 //! the layout or the address of a buffer. The caller waits (see [`Wait`]), so that messages move
 //! and other threads get a turn in the meantime.
 
+mod background;
 mod call;
 mod cpu_balance;
 mod data;
@@ -22,6 +24,7 @@ mod direct;
 mod parts;
 mod reduction;
 
+pub use background::{Advance, BoardRun, Vectors, Work};
 pub use call::{CallSignature, different_calls};
 pub use reduction::{Kernel, Reduction};
 
@@ -128,6 +131,20 @@ impl Choices {
     }
 }
 
+/// Of every kind: from so many bytes on it goes this way in the background, or by messages.
+type BackgroundWays = [Box<[(usize, Option<BoardWay>)]>; Kind::COUNT];
+
+fn background_ways(ranks: usize) -> BackgroundWays {
+    Kind::ALL.map(|kind| {
+        let choices = Shape::choices(kind, ranks as u32, Facts::BACKGROUND_BOARD).into_iter();
+        let way = |algorithm| match algorithm {
+            Algorithm::Board(way) => Some(way),
+            _ => None,
+        };
+        choices.map(|(from, algorithm)| (usize::try_from(from).unwrap_or(usize::MAX), way(algorithm))).collect()
+    })
+}
+
 /// This rank's use of a board, which the ranks of a communicator on one node share.
 pub struct Node {
     member: BoardMember,
@@ -138,6 +155,7 @@ pub struct Node {
     /// The facts of this board, agreed by all ranks.
     facts: Facts,
     choices: Choices,
+    background: BackgroundWays,
     /// Up to this many bytes an allreduce takes one round.
     one_round: usize,
     /// Memory for operands that are being combined; allocated at first use.
@@ -175,6 +193,7 @@ impl Node {
         let mut node = Node {
             one_round: 0,
             choices: Choices::new(members.len(), facts),
+            background: background_ways(members.len()),
             member,
             mapping,
             members,
@@ -216,6 +235,11 @@ impl Node {
     /// What the table of algorithms needs to know about an operation over this board.
     pub fn shape(&self, kind: Kind, bytes: usize) -> Shape {
         Shape::new(kind, self.ranks() as u32, bytes as u64, self.facts)
+    }
+
+    /// The same for an operation that goes on in the background.
+    pub fn background_shape(&self, kind: Kind, bytes: usize) -> Shape {
+        Shape::new(kind, self.ranks() as u32, bytes as u64, Facts::BACKGROUND_BOARD)
     }
 
     fn is_oversubscribed(&self) -> bool {
@@ -289,14 +313,12 @@ impl Node {
     }
 
     pub fn barrier(&mut self, wait: &mut impl Wait) -> Result<()> {
-        self.open(wait, CallSignature::BARRIER)?;
-        self.member.publish();
+        self.begin_barrier(wait, CallSignature::BARRIER)?;
         // If the next call waits for data of another rank, the last rank here would only arrive to
         // wait there.
         let gives_way =
             self.sender.is_some_and(|sender| sender != self.rank()) && self.member.have_arrived(self.others());
-        self.meet_all(wait)?;
-        self.close(wait);
+        self.end_barrier(wait)?;
         if gives_way {
             wait.give_way();
         }
@@ -304,6 +326,20 @@ impl Node {
             self.sender = None;
         }
         self.arrived = true;
+        Ok(())
+    }
+
+    #[inline]
+    fn begin_barrier(&mut self, wait: &mut impl Wait, call: CallSignature) -> Result<()> {
+        self.open(wait, call)?;
+        self.member.publish();
+        Ok(())
+    }
+
+    #[inline]
+    fn end_barrier(&mut self, wait: &mut impl Wait) -> Result<()> {
+        self.meet_all(wait)?;
+        self.close(wait);
         Ok(())
     }
 

@@ -68,19 +68,11 @@ impl Node {
         let call = CallSignature::of(Fun::Allreduce, Some(reduction.op), bytes);
         self.balance_cpu(bytes);
         if bytes <= self.one_round {
-            let round = self.open(wait, call)?;
-            // SAFETY: `own` has so many bytes, which may be read until this function returns.
-            let operand = unsafe { Source::dense(own, bytes) };
-            self.write(wait, round, &operand, 0, bytes)?;
-            self.member.publish();
-            self.meet_all(wait)?;
-            // Our own elements are not read from our staging buffer, whose cache lines the others
-            // are fetching.
-            let source = |rank| if rank == self.rank() { own } else { self.found(rank, round, bytes) };
-            // SAFETY: everybody has written all elements; the rest is as the caller says.
-            unsafe { self.fold(reduction, reduction.count, source, out, None) };
-            self.close(wait);
-            return Ok(());
+            // SAFETY: `own` has so many bytes, and `out` room for them.
+            return unsafe {
+                self.begin_allreduce(wait, call, own, bytes)?;
+                self.end_allreduce(wait, reduction, (0, reduction.count), own, out)
+            };
         }
         let way = self.choices.allreduce.long(bytes);
         if way == BoardWay::Direct {
@@ -94,6 +86,50 @@ impl Node {
         }
         // SAFETY: as the caller says.
         unsafe { self.allreduce_in_parts(wait, reduction, call, way, own, out) }
+    }
+
+    /// Shows so many bytes of operands to all.
+    ///
+    /// # Safety
+    /// `own` can be read for so many bytes.
+    #[inline]
+    pub(super) unsafe fn begin_allreduce(
+        &mut self,
+        wait: &mut impl Wait,
+        call: CallSignature,
+        own: *const u8,
+        bytes: usize,
+    ) -> Result<()> {
+        let round = self.open(wait, call)?;
+        // SAFETY: `own` has so many bytes, which may be read until this function returns.
+        let operand = unsafe { Source::dense(own, bytes) };
+        self.write(wait, round, &operand, 0, bytes)?;
+        self.member.publish();
+        Ok(())
+    }
+
+    /// Combines a part of the operands that all have shown: from an element on so many.
+    ///
+    /// # Safety
+    /// `own` can be read and `out` written for the elements of the reduction, all of which were shown.
+    #[inline]
+    pub(super) unsafe fn end_allreduce(
+        &mut self,
+        wait: &mut impl Wait,
+        reduction: &Reduction,
+        (first, count): (usize, usize),
+        own: *const u8,
+        out: *mut u8,
+    ) -> Result<()> {
+        self.meet_all(wait)?;
+        let (bytes, start, round) = (reduction.bytes(), first * reduction.element, self.member.round());
+        // Our own elements not from our staging buffer, whose lines others are taking.
+        let shown = |rank| if rank == self.rank() { own } else { self.found(rank, round, bytes) };
+        let source = |rank| shown(rank).wrapping_add(start);
+        // SAFETY: everybody has written all elements, of which these are some; `out` has room for all.
+        unsafe { self.fold(reduction, count, source, out.wrapping_add(start), None) };
+        self.close(wait);
+        Ok(())
     }
 
     /// `MPI_Reduce`: `out` is `None` except at the root. In place, `own` is `out` at the root.
@@ -122,26 +158,68 @@ impl Node {
             BoardWay::Direct => return unsafe { self.reduce_directly(wait, reduction, call, own, out) },
             _ => {}
         }
-        let most = REDUCE.min(self.chunk()) / reduction.element;
-        for (at, count) in pieces(reduction.count, most) {
-            let (own, bytes) = (own.wrapping_add(offset(at)), count * reduction.element);
-            if let Some(out) = out {
-                let round = self.listen(call)?;
-                self.meet_others(wait)?;
-                self.member.exchanged();
-                let source = |rank| if rank == root { own } else { self.found(rank, round, bytes) };
-                // SAFETY: the others have written their elements; the rest is as the caller says.
-                unsafe { self.fold(reduction, count, source, out.wrapping_add(offset(at)), None) };
-            } else {
-                let round = self.open(wait, call)?;
-                // SAFETY: `own` has so many bytes from there on, which may be read until this function returns.
-                let operand = unsafe { Source::dense(own, bytes) };
-                self.write_for_one(wait, round, &operand, 0, bytes)?;
-                self.member.publish();
-                self.wake(wait, root);
+        for (at, count) in pieces(reduction.count, self.reduce_piece(reduction)) {
+            let piece = Reduction { count, ..*reduction };
+            let (own, out) = (own.wrapping_add(offset(at)), out.map(|out| out.wrapping_add(offset(at))));
+            // SAFETY: `own` has so many elements from there on and, at the root, `out` room for them.
+            unsafe {
+                self.begin_reduce(wait, &piece, call, root, own)?;
+                self.end_reduce(wait, &piece, |rank| rank, own, out)?;
             }
-            self.close(wait);
         }
+        Ok(())
+    }
+
+    /// Elements of a piece that the root combines alone.
+    pub(super) fn reduce_piece(&self, reduction: &Reduction) -> usize {
+        REDUCE.min(self.chunk()) / reduction.element
+    }
+
+    /// # Safety
+    /// `own` can be read for the elements of the piece.
+    #[inline]
+    pub(super) unsafe fn begin_reduce(
+        &mut self,
+        wait: &mut impl Wait,
+        piece: &Reduction,
+        call: CallSignature,
+        root: usize,
+        own: *const u8,
+    ) -> Result<()> {
+        if self.rank() == root {
+            return self.listen(call).map(drop);
+        }
+        let round = self.open(wait, call)?;
+        // SAFETY: `own` has so many bytes, which may be read until this function returns.
+        let operand = unsafe { Source::dense(own, piece.bytes()) };
+        self.write_for_one(wait, round, &operand, 0, piece.bytes())?;
+        self.member.publish();
+        self.wake(wait, root);
+        Ok(())
+    }
+
+    /// `order`: whose operand comes at a place.
+    ///
+    /// # Safety
+    /// `own` can be read and, at the root, `out` written for the elements of the piece.
+    #[inline]
+    pub(super) unsafe fn end_reduce(
+        &mut self,
+        wait: &mut impl Wait,
+        piece: &Reduction,
+        order: impl Fn(usize) -> usize,
+        own: *const u8,
+        out: Option<*mut u8>,
+    ) -> Result<()> {
+        if let Some(out) = out {
+            self.meet_others(wait)?;
+            self.member.exchanged();
+            let (root, round, bytes) = (self.rank(), self.member.round(), piece.bytes());
+            let shown = |rank| if rank == root { own } else { self.found(rank, round, bytes) };
+            // SAFETY: the others have written their elements, we have ours, and `out` has room for the result.
+            unsafe { self.fold(piece, piece.count, |place| shown(order(place)), out, None) };
+        }
+        self.close(wait);
         Ok(())
     }
 
@@ -157,30 +235,67 @@ impl Node {
         out: *mut u8,
     ) -> Result<()> {
         let call = CallSignature::of(Fun::ReduceScatterBlock, Some(reduction.op), reduction.bytes());
-        let (me, ranks) = (self.rank(), self.ranks());
-        for (at, count) in pieces(reduction.count, (self.chunk() / ranks / reduction.element).max(1)) {
-            let (bytes, offset) = (count * reduction.element, at * reduction.element);
-            let round = self.open(wait, call)?;
-            let place = self.place(wait, bytes * ranks)?;
-            self.say(round, place);
-            for rank in self.others() {
-                let from = own.wrapping_add(rank * reduction.bytes() + offset);
-                let to = self.member.staging(me, place + rank * bytes).as_ptr();
-                // SAFETY: our staging buffer has a place for everybody's piece; the rest is as the caller says.
-                unsafe { copy::bytes(from, to, bytes) };
+        for piece in pieces(reduction.count, self.scattered_piece(reduction)) {
+            // SAFETY: `own` has the elements of all blocks, and `out` room for those of one.
+            unsafe {
+                self.begin_reduce_scatter(wait, reduction, call, own, piece)?;
+                self.end_reduce_scatter(wait, reduction, own, out, piece)?;
             }
-            self.member.publish();
-            self.meet_all(wait)?;
-            let mine = own.wrapping_add(me * reduction.bytes() + offset);
-            let source = |rank: usize| match rank {
-                _ if rank == me => mine,
-                _ => self.member.staging(rank, self.heard(rank, round) + me * bytes).as_ptr().cast_const(),
-            };
-            // SAFETY: everybody has written our piece. In place, `out` begins where `own` does: what it overwrites is
-            // this piece of our own block, or of blocks that have been sent.
-            unsafe { self.fold(reduction, count, source, out.wrapping_add(offset), None) };
-            self.close(wait);
         }
+        Ok(())
+    }
+
+    /// Elements of a piece of everybody's block.
+    pub(super) fn scattered_piece(&self, reduction: &Reduction) -> usize {
+        (self.chunk() / self.ranks() / reduction.element).max(1)
+    }
+
+    /// # Safety
+    /// `own` can be read for the elements of all blocks.
+    pub(super) unsafe fn begin_reduce_scatter(
+        &mut self,
+        wait: &mut impl Wait,
+        reduction: &Reduction,
+        call: CallSignature,
+        own: *const u8,
+        (at, count): (usize, usize),
+    ) -> Result<()> {
+        let (bytes, offset) = (count * reduction.element, at * reduction.element);
+        let round = self.open(wait, call)?;
+        let place = self.place(wait, bytes * self.ranks())?;
+        self.say(round, place);
+        for rank in self.others() {
+            let from = own.wrapping_add(rank * reduction.bytes() + offset);
+            let to = self.member.staging(self.rank(), place + rank * bytes).as_ptr();
+            // SAFETY: our staging buffer has a place for everybody's piece, and `own` has the elements.
+            unsafe { copy::bytes(from, to, bytes) };
+        }
+        self.member.publish();
+        Ok(())
+    }
+
+    /// # Safety
+    /// `own` can be read for the elements of all blocks and `out` written for those of one.
+    pub(super) unsafe fn end_reduce_scatter(
+        &mut self,
+        wait: &mut impl Wait,
+        reduction: &Reduction,
+        own: *const u8,
+        out: *mut u8,
+        (at, count): (usize, usize),
+    ) -> Result<()> {
+        self.meet_all(wait)?;
+        let (bytes, offset) = (count * reduction.element, at * reduction.element);
+        let (me, round) = (self.rank(), self.member.round());
+        let mine = own.wrapping_add(me * reduction.bytes() + offset);
+        let source = |rank: usize| match rank {
+            _ if rank == me => mine,
+            _ => self.member.staging(rank, self.heard(rank, round) + me * bytes).as_ptr().cast_const(),
+        };
+        // SAFETY: everybody has written our piece. In place, `out` begins where `own` does: what it overwrites is
+        // this piece of our own block, or of blocks that have been sent.
+        unsafe { self.fold(reduction, count, source, out.wrapping_add(offset), None) };
+        self.close(wait);
         Ok(())
     }
 
@@ -198,32 +313,62 @@ impl Node {
     ) -> Result<()> {
         let fun = if exclusive { Fun::Exscan } else { Fun::Scan };
         let call = CallSignature::of(fun, Some(reduction.op), reduction.bytes());
-        let ranks = self.rank() + usize::from(!exclusive);
         for (at, count) in pieces(reduction.count, self.chunk() / reduction.element) {
-            let (bytes, offset) = (count * reduction.element, at * reduction.element);
-            let round = self.open(wait, call)?;
-            // SAFETY: `own` has so many bytes, which may be read until this function returns.
-            let operand = unsafe { Source::dense(own.wrapping_add(offset), bytes) };
-            self.write(wait, round, &operand, 0, bytes)?;
-            self.member.publish();
-            for rank in self.rank() + 1..self.ranks() {
-                self.wake(wait, rank);
-            }
-            for rank in 0..self.rank() {
-                self.await_entry(wait, rank)?;
-            }
-            let (own, out) = (own.wrapping_add(offset), out.wrapping_add(offset));
-            let source = |rank| if rank == self.rank() { own } else { self.found(rank, round, bytes) };
-            // SAFETY: the ranks before us have written their elements, and so have we.
+            let piece = Reduction { count, ..*reduction };
+            let (own, out) = (own.wrapping_add(at * reduction.element), out.wrapping_add(at * reduction.element));
+            // SAFETY: `own` has so many elements from there on, and `out` room for them where it is written.
             unsafe {
-                match ranks {
-                    0 => {}
-                    1 => copy::bytes(self.found(0, round, bytes), out, bytes),
-                    _ => fold(reduction, count, (ranks, 0), source, out, None),
-                }
+                self.begin_scan(wait, &piece, call, own)?;
+                self.end_scan(wait, &piece, exclusive, own, out)?;
             }
-            self.close(wait);
         }
+        Ok(())
+    }
+
+    /// # Safety
+    /// `own` can be read for the elements of the piece.
+    pub(super) unsafe fn begin_scan(
+        &mut self,
+        wait: &mut impl Wait,
+        piece: &Reduction,
+        call: CallSignature,
+        own: *const u8,
+    ) -> Result<()> {
+        let round = self.open(wait, call)?;
+        // SAFETY: `own` has so many bytes, which may be read until this function returns.
+        let operand = unsafe { Source::dense(own, piece.bytes()) };
+        self.write(wait, round, &operand, 0, piece.bytes())?;
+        self.member.publish();
+        for rank in self.rank() + 1..self.ranks() {
+            self.wake(wait, rank);
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// `own` can be read and `out` written for the elements of the piece; not that of the first rank of an exclusive scan.
+    pub(super) unsafe fn end_scan(
+        &mut self,
+        wait: &mut impl Wait,
+        piece: &Reduction,
+        exclusive: bool,
+        own: *const u8,
+        out: *mut u8,
+    ) -> Result<()> {
+        for rank in 0..self.rank() {
+            self.await_entry(wait, rank)?;
+        }
+        let (bytes, round) = (piece.bytes(), self.member.round());
+        let source = |rank| if rank == self.rank() { own } else { self.found(rank, round, bytes) };
+        // SAFETY: the ranks before us have written their elements, and so have we.
+        unsafe {
+            match self.rank() + usize::from(!exclusive) {
+                0 => {}
+                1 => copy::bytes(self.found(0, round, bytes), out, bytes),
+                ranks => fold(piece, piece.count, (ranks, 0), source, out, None),
+            }
+        }
+        self.close(wait);
         Ok(())
     }
 

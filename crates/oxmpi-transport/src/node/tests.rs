@@ -39,6 +39,52 @@ impl Wait for Yield {
     }
 }
 
+/// Never waits: what an operation in the background has.
+struct Never;
+
+impl Wait for Never {
+    fn shortly(&mut self, mut ready: impl FnMut() -> bool) -> bool {
+        ready()
+    }
+
+    fn until(&mut self, mut ready: impl FnMut() -> bool) -> bool {
+        ready()
+    }
+
+    fn give_way(&mut self) {}
+
+    fn wake(&mut self, _process: Peer) {}
+
+    unsafe fn read(&mut self, _process: Peer, _to: *mut u8, _from: usize, _bytes: usize) -> Result<()> {
+        unreachable!("nothing is copied directly in the background")
+    }
+
+    unsafe fn write(&mut self, _process: Peer, _from: *const u8, _to: usize, _bytes: usize) -> Result<()> {
+        unreachable!("nothing is copied directly in the background")
+    }
+}
+
+/// Runs an operation to its end without ever waiting in it.
+fn drive(node: &mut Node, work: Work, way: BoardWay) -> Result<()> {
+    let mut run = node.run(work, way, 0);
+    loop {
+        match node.advance(&mut run, &mut Never) {
+            Ok(Advance::Ended) => return Ok(()),
+            Ok(Advance::Waiting | Advance::Moved) => std::thread::yield_now(),
+            Err(error) => {
+                node.abandon(&mut run, &mut Never);
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Memory of a test, which outlives the operation.
+fn lasting(words: &mut [u64]) -> Target<'static> {
+    // SAFETY: the test drives every operation to its end before it gives its memory up.
+    unsafe { Target::dense(words.as_mut_ptr().cast(), size_of_val(words)) }
+}
+
 /// Runs the same function on so many ranks, with two CPUs.
 fn everybody(ranks: usize, staging: usize, body: impl Fn(Node) + Send + Sync + 'static) {
     on_cpus(ranks > 2, ranks, staging, body);
@@ -106,18 +152,31 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
     let mut out = vec![0; count];
     let mut all = vec![0; count * ranks];
     let mut own = mine.clone();
+    // Every other operation goes in the background, if its kind and size do.
+    let later = |node: &Node, kind, bytes| node.background_way(kind, bytes).filter(|_| random >> 32 & 1 == 1);
+    // SAFETY: all vectors live longer than the operation; `blocks` is how many blocks they have to give.
+    let vectors = |own: *const u8, blocks, out: *mut u64| unsafe { Vectors::new(reduction, own, blocks, out.cast()) };
     match random >> 20 & 15 {
-        0 => node.barrier(wait).unwrap(),
+        0 => match later(node, Kind::Barrier, 0) {
+            Some(way) => drive(node, Work::Barrier, way).unwrap(),
+            None => node.barrier(wait).unwrap(),
+        },
         1 | 2 => {
             let mut words = if me == root { mine } else { out };
-            node.bcast(wait, root, &dense(&mut words)).unwrap();
+            match later(node, Kind::Bcast, block) {
+                Some(way) => drive(node, Work::Bcast { root, buf: lasting(&mut words) }, way).unwrap(),
+                None => node.bcast(wait, root, &dense(&mut words)).unwrap(),
+            }
             assert!(words.iter().enumerate().all(|(index, &word)| word == value(step, root, index)));
         }
         3 | 4 => {
             out = if in_place { own.clone() } else { out };
             let from = if in_place { out.as_ptr().cast() } else { bytes(&own) };
-            // SAFETY: both have `count` words.
-            unsafe { node.allreduce(wait, &reduction, from, out.as_mut_ptr().cast()).unwrap() };
+            match later(node, Kind::Allreduce, block) {
+                Some(way) => drive(node, Work::Allreduce(vectors(from, 1, out.as_mut_ptr())), way).unwrap(),
+                // SAFETY: both have `count` words.
+                None => unsafe { node.allreduce(wait, &reduction, from, out.as_mut_ptr().cast()).unwrap() },
+            }
             let expected = |index| reduced(0..ranks, |rank| value(step, rank, index));
             assert!(out.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
@@ -125,18 +184,33 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
             out = if in_place { own.clone() } else { out };
             let from = if in_place { out.as_ptr().cast() } else { bytes(&own) };
             let to = (me == root).then_some(out.as_mut_ptr().cast());
-            // SAFETY: both have `count` words.
-            unsafe { node.reduce(wait, &reduction, root, from, to).unwrap() };
-            // Along a chain the root is last.
-            let turn = if node.choices.reduce.of(block) == BoardWay::Chain { root + 1 } else { 0 };
+            let later = later(node, Kind::Reduce, block);
+            match later {
+                Some(way) => {
+                    drive(node, Work::Reduce { root, vectors: vectors(from, 1, out.as_mut_ptr()) }, way).unwrap()
+                }
+                // SAFETY: both have `count` words.
+                None => unsafe { node.reduce(wait, &reduction, root, from, to).unwrap() },
+            }
+            // Along a chain the root comes last.
+            let way = later.unwrap_or_else(|| node.choices.reduce.of(block));
+            let turn = if matches!(way, BoardWay::Chain | BoardWay::ChainOrder) { root + 1 } else { 0 };
             let order = (turn..ranks).chain(0..turn);
             let expected = |index| reduced(order.clone(), |rank| value(step, rank, index));
             assert!(me != root || out.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
         7 | 8 => {
             all[me * count..][..count].copy_from_slice(&own);
-            let send = dense(&mut own);
-            node.allgather(wait, block, (!in_place).then_some(&send), &dense(&mut all)).unwrap();
+            match later(node, Kind::Allgather, block) {
+                Some(way) => {
+                    let send = (!in_place).then(|| Source::clone(&lasting(&mut own)));
+                    drive(node, Work::Allgather { block, send, recv: lasting(&mut all) }, way).unwrap();
+                }
+                None => {
+                    let send = dense(&mut own);
+                    node.allgather(wait, block, (!in_place).then_some(&send), &dense(&mut all)).unwrap();
+                }
+            }
             for (rank, words) in all.chunks(count.max(1)).enumerate() {
                 assert!(words.iter().enumerate().all(|(index, &word)| word == value(step, rank, index)));
             }
@@ -144,41 +218,80 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
         9 | 10 => {
             let mut send: Vec<u64> = (0..count * ranks).map(|index| value(step, me, index)).collect();
             all.copy_from_slice(&send);
-            let from = dense(&mut send);
-            node.alltoall(wait, block, (!in_place).then_some(&from), &dense(&mut all)).unwrap();
+            match later(node, Kind::Alltoall, block) {
+                Some(way) => {
+                    let send = (!in_place).then(|| Source::clone(&lasting(&mut send)));
+                    drive(node, Work::Alltoall { block, send, recv: lasting(&mut all) }, way).unwrap();
+                }
+                None => {
+                    let from = dense(&mut send);
+                    node.alltoall(wait, block, (!in_place).then_some(&from), &dense(&mut all)).unwrap();
+                }
+            }
             for (rank, words) in all.chunks(count.max(1)).enumerate() {
                 assert!(words.iter().enumerate().all(|(at, &word)| word == value(step, rank, me * count + at)));
             }
         }
         11 => {
             all[me * count..][..count].copy_from_slice(&own);
-            let (send, recv) = (dense(&mut own), dense(&mut all));
-            let own = (me != root || !in_place).then_some(&*send);
-            node.gather(wait, root, block, own, (me == root).then_some(&recv)).unwrap();
+            match later(node, Kind::Gather, block) {
+                Some(way) => {
+                    let send = (me != root || !in_place).then(|| Source::clone(&lasting(&mut own)));
+                    let recv = (me == root).then(|| lasting(&mut all));
+                    drive(node, Work::Gather { root, block, send, recv }, way).unwrap();
+                }
+                None => {
+                    let (send, recv) = (dense(&mut own), dense(&mut all));
+                    let own = (me != root || !in_place).then_some(&*send);
+                    node.gather(wait, root, block, own, (me == root).then_some(&recv)).unwrap();
+                }
+            }
             for (rank, words) in all.chunks(count.max(1)).enumerate().filter(|_| me == root) {
                 assert!(words.iter().enumerate().all(|(index, &word)| word == value(step, rank, index)));
             }
         }
         12 => {
             let mut send: Vec<u64> = (0..count * ranks).map(|index| value(step, me, index)).collect();
-            let (send, recv) = (dense(&mut send), dense(&mut out));
             let keep = me == root && in_place;
-            node.scatter(wait, root, block, (me == root).then_some(&send), (!keep).then_some(&recv)).unwrap();
+            match later(node, Kind::Scatter, block) {
+                Some(way) => {
+                    let send = (me == root).then(|| Source::clone(&lasting(&mut send)));
+                    let recv = (!keep).then(|| lasting(&mut out));
+                    drive(node, Work::Scatter { root, block, send, recv }, way).unwrap();
+                }
+                None => {
+                    let (send, recv) = (dense(&mut send), dense(&mut out));
+                    node.scatter(wait, root, block, (me == root).then_some(&send), (!keep).then_some(&recv)).unwrap();
+                }
+            }
             assert!(keep || out.iter().enumerate().all(|(at, &word)| word == value(step, root, me * count + at)));
         }
         13 => {
             let mut send: Vec<u64> = (0..count * ranks).map(|index| value(step, me, index)).collect();
             let to = if in_place { send.as_mut_ptr() } else { out.as_mut_ptr() };
-            // SAFETY: `send` has a block for every rank, the result one block.
-            unsafe { node.reduce_scatter_block(wait, &reduction, bytes(&send), to.cast()).unwrap() };
+            match later(node, Kind::ReduceScatter, block * ranks) {
+                Some(way) => {
+                    drive(node, Work::ReduceScatterBlock(vectors(bytes(&send), ranks, to)), way).unwrap();
+                }
+                // SAFETY: a block for every rank, and one.
+                None => unsafe { node.reduce_scatter_block(wait, &reduction, bytes(&send), to.cast()).unwrap() },
+            }
             let result = if in_place { &send[..count] } else { &out[..] };
             let expected = |index| reduced(0..ranks, |rank| value(step, rank, me * count + index));
             assert!(result.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
         exclusive => {
             let exclusive = exclusive == 14;
-            // SAFETY: both have `count` words.
-            unsafe { node.scan(wait, &reduction, exclusive, bytes(&own), out.as_mut_ptr().cast()).unwrap() };
+            match later(node, Kind::Scan, block) {
+                Some(way) => {
+                    let vectors = vectors(bytes(&own), 1, out.as_mut_ptr());
+                    drive(node, Work::Scan { exclusive, vectors }, way).unwrap();
+                }
+                // SAFETY: both have `count` words.
+                None => unsafe {
+                    node.scan(wait, &reduction, exclusive, bytes(&own), out.as_mut_ptr().cast()).unwrap();
+                },
+            }
             let last = me + usize::from(!exclusive);
             let expected = |index| if last == 0 { 0 } else { reduced(0..last, |rank| value(step, rank, index)) };
             assert!(out.iter().enumerate().all(|(index, &word)| word == expected(index)));

@@ -1,10 +1,12 @@
-//! Blocking collective operations over the board of a communicator (`oxmpi_transport::node`).
-//! `coll/mod.rs` tries them first.
+//! Collective operations over the board of a communicator (`oxmpi_transport::node`). `coll/mod.rs`
+//! tries them first. Blocking ones are performed here; nonblocking ones go to a queue
+//! (`oxmpi-core/src/collective/board.rs`).
 //!
-//! Every function returns `false` when the operation must use messages instead. That decision must
+//! Every function returns `None` when the operation must use messages instead. That decision must
 //! be the same on all ranks. It depends only on the communicator, the call, the bytes, the root and
 //! the operation, or on arguments that are plainly wrong, which the path by messages reports.
 
+use super::Form;
 use super::args::Block;
 use super::reductions::Operands;
 use crate::comm;
@@ -13,171 +15,258 @@ use oxmpi_abi::handle::{Comm, Datatype};
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::arena::Area;
 use oxmpi_base::huge;
-use oxmpi_coll::choose::{Facts, Kind};
+use oxmpi_coll::choose::{Facts, Kind, Shape};
 use oxmpi_coll::rules::longest_on_board;
 use oxmpi_core::agreement::AgreementIo;
 use oxmpi_core::board::{BOARD_AFTER_CALLS, Board};
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::explain::{self, Speaker};
+use oxmpi_core::request::Active;
 use oxmpi_core::wait::board::BoardWait;
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use oxmpi_datatype::{Region, Source, Target};
-use oxmpi_transport::node::{Node, Reduction};
+use oxmpi_transport::node::{Node, Reduction, Vectors, Work};
 use std::ffi::c_void;
 
 #[inline]
-pub(super) fn barrier(call: &Call, comm: Comm) -> Result<bool> {
+pub(super) fn barrier<F: Form>(call: &Call, comm: Comm) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
-    perform(call, &mut guard, comm, None, (Kind::Barrier, 0), |node, wait| node.barrier(wait))
+    if !F::BLOCKING {
+        return start::<F>(call, &mut guard, comm, None, (Kind::Barrier, 0), || Work::Barrier);
+    }
+    perform::<F>(call, &mut guard, comm, None, (Kind::Barrier, 0), |node, wait| node.barrier(wait))
 }
 
 #[inline]
-pub(super) unsafe fn bcast(call: &Call, buffer: Block, root: i32, comm: Comm) -> Result<bool> {
+pub(super) unsafe fn bcast<F: Form>(call: &Call, buffer: Block, root: i32, comm: Comm) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
-    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
-    let Some(root) = rank_of(root, ranks) else { return Ok(false) };
-    let Some(buf) = blocks(&guard, &buffer, 1, rank != root) else { return Ok(false) };
-    // SAFETY: the program keeps the buffer until the call returns; the root's is only read.
+    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(None) };
+    let Some(root) = rank_of(root, ranks) else { return Ok(None) };
+    let Some(buf) = blocks(&guard, &buffer, 1, rank != root) else { return Ok(None) };
+    // SAFETY: the program keeps the buffer until the operation is complete; the root's is only read.
     let buf = unsafe { Target::new(buf) };
-    perform(call, &mut guard, comm, Some(root), (Kind::Bcast, buf.len()), |node, wait| node.bcast(wait, root, &buf))
+    let shape = (Kind::Bcast, buf.len());
+    if !F::BLOCKING {
+        return start::<F>(call, &mut guard, comm, Some(root), shape, || Work::Bcast { root, buf });
+    }
+    perform::<F>(call, &mut guard, comm, Some(root), shape, |node, wait| node.bcast(wait, root, &buf))
 }
 
 #[inline]
-pub(super) unsafe fn gather(call: &Call, send: Block, recv: Block, root: i32, comm: Comm) -> Result<bool> {
+pub(super) unsafe fn gather<F: Form>(
+    call: &Call,
+    send: Block,
+    recv: Block,
+    root: i32,
+    comm: Comm,
+) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
-    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
-    let Some(root) = rank_of(root, ranks) else { return Ok(false) };
-    let Some((to, from)) = rooted(&guard, &recv, &send, (rank, root), ranks, true) else { return Ok(false) };
+    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(None) };
+    let Some(root) = rank_of(root, ranks) else { return Ok(None) };
+    let Some((to, from)) = rooted(&guard, &recv, &send, (rank, root), ranks, true) else { return Ok(None) };
     // SAFETY: the program keeps both buffers until the call returns, and uses them for nothing
     // else.
     let (to, from) = unsafe { (to.map(|to| Target::new(to)), from.map(|from| Source::new(from))) };
     let length = from.as_ref().map(|from| from.len());
-    let Some(block) = length.or(to.as_ref().map(|to| to.len() / ranks)) else { return Ok(false) };
+    let Some(block) = length.or(to.as_ref().map(|to| to.len() / ranks)) else { return Ok(None) };
     if block > GATHERED {
-        return Ok(false);
+        return Ok(None);
     }
-    perform(call, &mut guard, comm, Some(root), (Kind::Gather, block), |node, wait| {
+    let shape = (Kind::Gather, block);
+    if !F::BLOCKING {
+        let work = || Work::Gather { root, block, send: from, recv: to };
+        return start::<F>(call, &mut guard, comm, Some(root), shape, work);
+    }
+    perform::<F>(call, &mut guard, comm, Some(root), shape, |node, wait| {
         node.gather(wait, root, block, from.as_ref(), to.as_ref())
     })
 }
 
 #[inline]
-pub(super) unsafe fn scatter(call: &Call, send: Block, recv: Block, root: i32, comm: Comm) -> Result<bool> {
+pub(super) unsafe fn scatter<F: Form>(
+    call: &Call,
+    send: Block,
+    recv: Block,
+    root: i32,
+    comm: Comm,
+) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
-    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
-    let Some(root) = rank_of(root, ranks) else { return Ok(false) };
-    let Some((from, to)) = rooted(&guard, &send, &recv, (rank, root), ranks, false) else { return Ok(false) };
+    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(None) };
+    let Some(root) = rank_of(root, ranks) else { return Ok(None) };
+    let Some((from, to)) = rooted(&guard, &send, &recv, (rank, root), ranks, false) else { return Ok(None) };
     // SAFETY: the program keeps both buffers until the call returns, and uses them for nothing
     // else.
     let (from, to) = unsafe { (from.map(|from| Source::new(from)), to.map(|to| Target::new(to))) };
     let Some(block) = to.as_ref().map(|to| to.len()).or(from.as_ref().map(|from| from.len() / ranks)) else {
-        return Ok(false);
+        return Ok(None);
     };
     if block > SCATTERED {
-        return Ok(false);
+        return Ok(None);
     }
-    perform(call, &mut guard, comm, Some(root), (Kind::Scatter, block), |node, wait| {
+    let shape = (Kind::Scatter, block);
+    if !F::BLOCKING {
+        let work = || Work::Scatter { root, block, send: from, recv: to };
+        return start::<F>(call, &mut guard, comm, Some(root), shape, work);
+    }
+    perform::<F>(call, &mut guard, comm, Some(root), shape, |node, wait| {
         node.scatter(wait, root, block, from.as_ref(), to.as_ref())
     })
 }
 
 #[inline]
-pub(super) unsafe fn allgather(call: &Call, send: Block, recv: Block, comm: Comm) -> Result<bool> {
+pub(super) unsafe fn allgather<F: Form>(
+    call: &Call,
+    send: Block,
+    recv: Block,
+    comm: Comm,
+) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
-    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
-    let Some((from, to)) = pair(&guard, (&send, 1), (&recv, ranks), rank) else { return Ok(false) };
+    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(None) };
+    let Some((from, to)) = pair(&guard, (&send, 1), (&recv, ranks), rank) else { return Ok(None) };
     let block = to.len() / ranks;
     if from.as_ref().is_some_and(|from| from.len() != block) {
-        return Ok(false);
+        return Ok(None);
     }
-    perform(call, &mut guard, comm, None, (Kind::Allgather, block), |node, wait| {
-        node.allgather(wait, block, from.as_ref(), &to)
-    })
+    let shape = (Kind::Allgather, block);
+    if !F::BLOCKING {
+        let work = || Work::Allgather { block, send: from, recv: to };
+        return start::<F>(call, &mut guard, comm, None, shape, work);
+    }
+    perform::<F>(call, &mut guard, comm, None, shape, |node, wait| node.allgather(wait, block, from.as_ref(), &to))
 }
 
 #[inline]
-pub(super) unsafe fn alltoall(call: &Call, send: Block, recv: Block, comm: Comm) -> Result<bool> {
+pub(super) unsafe fn alltoall<F: Form>(call: &Call, send: Block, recv: Block, comm: Comm) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
-    let Some((_, ranks)) = place(&guard, comm) else { return Ok(false) };
-    let Some((from, to)) = pair(&guard, (&send, ranks), (&recv, ranks), 0) else { return Ok(false) };
+    let Some((_, ranks)) = place(&guard, comm) else { return Ok(None) };
+    let Some((from, to)) = pair(&guard, (&send, ranks), (&recv, ranks), 0) else { return Ok(None) };
     let block = to.len() / ranks;
     if from.as_ref().is_some_and(|from| from.len() != to.len()) {
-        return Ok(false);
+        return Ok(None);
     }
-    perform(call, &mut guard, comm, None, (Kind::Alltoall, block), |node, wait| {
-        node.alltoall(wait, block, from.as_ref(), &to)
-    })
+    let shape = (Kind::Alltoall, block);
+    if !F::BLOCKING {
+        let work = || Work::Alltoall { block, send: from, recv: to };
+        return start::<F>(call, &mut guard, comm, None, shape, work);
+    }
+    perform::<F>(call, &mut guard, comm, None, shape, |node, wait| node.alltoall(wait, block, from.as_ref(), &to))
 }
 
 #[inline]
-pub(super) unsafe fn reduce(call: &Call, operands: &Operands, count: i64, root: i32, comm: Comm) -> Result<bool> {
+pub(super) unsafe fn reduce<F: Form>(
+    call: &Call,
+    operands: &Operands,
+    count: i64,
+    root: i32,
+    comm: Comm,
+) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
-    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(false) };
-    let Some(root) = rank_of(root, ranks) else { return Ok(false) };
-    let Some(reduction) = reduction(operands, count) else { return Ok(false) };
+    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(None) };
+    let Some(root) = rank_of(root, ranks) else { return Ok(None) };
+    let Some(reduction) = reduction(operands, count) else { return Ok(None) };
     let (own, out) = if rank == root {
-        let Some((own, out)) = both(&guard, operands, count, 1, 1) else { return Ok(false) };
+        let Some((own, out)) = both(&guard, operands, count, 1, 1) else { return Ok(None) };
         (own, Some(out))
     } else {
-        let Some(own) = source(&guard, operands, count, 1) else { return Ok(false) };
+        let Some(own) = source(&guard, operands, count, 1) else { return Ok(None) };
         (own, None)
     };
+    let shape = (Kind::Reduce, reduction.bytes());
+    if !F::BLOCKING {
+        // SAFETY: the caller of the operation promises its memory, of which `own` is what we give; only the root receives.
+        let vectors = unsafe { Vectors::new(reduction, own, 1, out.unwrap_or(std::ptr::null_mut())) };
+        return start::<F>(call, &mut guard, comm, Some(root), shape, || Work::Reduce { root, vectors });
+    }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
-    compute(call, &mut guard, comm, Some(root), (Kind::Reduce, reduction.bytes()), |node, wait| unsafe {
+    compute::<F>(call, &mut guard, comm, Some(root), shape, |node, wait| unsafe {
         node.reduce(wait, &reduction, root, own, out)
     })
 }
 
 #[inline]
-pub(super) unsafe fn allreduce(call: &Call, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
+pub(super) unsafe fn allreduce<F: Form>(
+    call: &Call,
+    operands: &Operands,
+    count: i64,
+    comm: Comm,
+) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
     if place(&guard, comm).is_none() {
-        return Ok(false);
+        return Ok(None);
     }
-    let Some(reduction) = reduction(operands, count) else { return Ok(false) };
-    let Some((own, out)) = both(&guard, operands, count, 1, 1) else { return Ok(false) };
+    let Some(reduction) = reduction(operands, count) else { return Ok(None) };
+    let Some((own, out)) = both(&guard, operands, count, 1, 1) else { return Ok(None) };
+    let shape = (Kind::Allreduce, reduction.bytes());
+    if !F::BLOCKING {
+        // SAFETY: the caller of the operation promises its memory; kernel, size and count are the type's own.
+        let vectors = unsafe { Vectors::new(reduction, own, 1, out) };
+        return start::<F>(call, &mut guard, comm, None, shape, || Work::Allreduce(vectors));
+    }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
-    compute(call, &mut guard, comm, None, (Kind::Allreduce, reduction.bytes()), |node, wait| unsafe {
+    compute::<F>(call, &mut guard, comm, None, shape, |node, wait| unsafe {
         node.allreduce(wait, &reduction, own, out)
     })
 }
 
 /// The count is that of one rank's block.
 #[inline]
-pub(super) unsafe fn reduce_scatter_block(call: &Call, operands: &Operands, count: i64, comm: Comm) -> Result<bool> {
+pub(super) unsafe fn reduce_scatter_block<F: Form>(
+    call: &Call,
+    operands: &Operands,
+    count: i64,
+    comm: Comm,
+) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
-    let Some((_, ranks)) = place(&guard, comm) else { return Ok(false) };
-    let Some(reduction) = reduction(operands, count) else { return Ok(false) };
-    let Some((own, out)) = both(&guard, operands, count, ranks, 1) else { return Ok(false) };
+    let Some((_, ranks)) = place(&guard, comm) else { return Ok(None) };
+    let Some(reduction) = reduction(operands, count) else { return Ok(None) };
+    let Some((own, out)) = both(&guard, operands, count, ranks, 1) else { return Ok(None) };
+    let shape = (Kind::ReduceScatter, reduction.bytes() * ranks);
+    if !F::BLOCKING {
+        // SAFETY: the caller of the operation promises its memory, of which `own` has a block for every rank.
+        let vectors = unsafe { Vectors::new(reduction, own, ranks, out) };
+        return start::<F>(call, &mut guard, comm, None, shape, || Work::ReduceScatterBlock(vectors));
+    }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
-    compute(call, &mut guard, comm, None, (Kind::ReduceScatter, reduction.bytes() * ranks), |node, wait| unsafe {
+    compute::<F>(call, &mut guard, comm, None, shape, |node, wait| unsafe {
         node.reduce_scatter_block(wait, &reduction, own, out)
     })
 }
 
 #[inline]
-pub(super) unsafe fn scan(call: &Call, operands: &Operands, count: i64, exclusive: bool, comm: Comm) -> Result<bool> {
+pub(super) unsafe fn scan<F: Form>(
+    call: &Call,
+    operands: &Operands,
+    count: i64,
+    exclusive: bool,
+    comm: Comm,
+) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
-    let Some((rank, _)) = place(&guard, comm) else { return Ok(false) };
-    let Some(reduction) = reduction(operands, count) else { return Ok(false) };
+    let Some((rank, _)) = place(&guard, comm) else { return Ok(None) };
+    let Some(reduction) = reduction(operands, count) else { return Ok(None) };
     let kind = if exclusive { Kind::Exscan } else { Kind::Scan };
     if reduction.bytes() > SCANS {
-        return Ok(false);
+        return Ok(None);
     }
     let (own, out) = if exclusive && rank == 0 && !is_in_place(operands.send) && operands.send != operands.recv {
-        // The first rank receives nothing. (All ranks report aliased buffers.)
-        let Some(own) = source(&guard, operands, count, 1) else { return Ok(false) };
+        // Nothing is received. (Where both buffers are one, everybody finds fault with that.)
+        let Some(own) = source(&guard, operands, count, 1) else { return Ok(None) };
         (own, std::ptr::null_mut())
     } else {
-        let Some(found) = both(&guard, operands, count, 1, 1) else { return Ok(false) };
+        let Some(found) = both(&guard, operands, count, 1, 1) else { return Ok(None) };
         found
     };
+    let shape = (kind, reduction.bytes());
+    if !F::BLOCKING {
+        // SAFETY: the caller of the operation promises its memory; the first rank of an exclusive scan receives nothing.
+        let vectors = unsafe { Vectors::new(reduction, own, 1, out) };
+        return start::<F>(call, &mut guard, comm, None, shape, || Work::Scan { exclusive, vectors });
+    }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
-    compute(call, &mut guard, comm, None, (kind, reduction.bytes()), |node, wait| unsafe {
+    compute::<F>(call, &mut guard, comm, None, shape, |node, wait| unsafe {
         node.scan(wait, &reduction, exclusive, own, out)
     })
 }
@@ -317,36 +406,36 @@ fn both(guard: &Guard, operands: &Operands, count: i64, given: usize, got: usize
 /// As [`perform`], but the board is made at the first call: the result of a reduction must not
 /// depend on how many operations came before, and another algorithm may combine in another order.
 #[inline]
-fn compute(
+fn compute<F: Form>(
     call: &Call,
     guard: &mut Guard,
     comm: Comm,
     root: Option<usize>,
     shape: (Kind, usize),
     operation: impl FnOnce(&mut Node, &mut BoardWait) -> Result<()>,
-) -> Result<bool> {
+) -> Result<Option<F::Output>> {
     if let Ok(found) = guard.comm_mut(comm)
         && let Board::Wanted(calls) = &mut found.board
     {
         *calls = BOARD_AFTER_CALLS;
     }
-    perform(call, guard, comm, root, shape, operation)
+    perform::<F>(call, guard, comm, root, shape, operation)
 }
 
 /// Runs an operation over the communicator's board, if it has one.
 #[inline]
-fn perform(
+fn perform<F: Form>(
     call: &Call,
     guard: &mut Guard,
     comm: Comm,
     root: Option<usize>,
     shape: (Kind, usize),
     operation: impl FnOnce(&mut Node, &mut BoardWait) -> Result<()>,
-) -> Result<bool> {
+) -> Result<Option<F::Output>> {
     let watch = MismatchCheck::new(call.fun, comm, root);
-    let Some(mut node) = take(call, guard, comm, &watch)? else { return Ok(false) };
+    let Some(mut node) = take(call, guard, comm, &watch)? else { return Ok(None) };
     if explain::is_on() {
-        explain_way(call, guard, comm, &node, shape);
+        explain_way(call, guard, comm, &node.shape(shape.0, shape.1));
     }
     let watch = watch.counted();
     let wait = &mut BoardWait::new(call, guard, &watch);
@@ -360,14 +449,32 @@ fn perform(
         // Another thread freed the communicator in the meantime.
         Err(_) => guard.leave_board(*node),
     }
-    result.map(|()| true)
+    result.map(|()| Some(F::output(None)))
+}
+
+/// Starts an operation over the communicator's board, if it has one and the table says so.
+fn start<F: Form>(
+    call: &Call,
+    guard: &mut Guard,
+    comm: Comm,
+    root: Option<usize>,
+    (kind, bytes): (Kind, usize),
+    work: impl FnOnce() -> Work,
+) -> Result<Option<F::Output>> {
+    let Some(node) = guard.background_board(comm) else { return Ok(None) };
+    let Some(way) = node.background_way(kind, bytes) else { return Ok(None) };
+    if explain::is_on() {
+        explain_way(call, guard, comm, &node.background_shape(kind, bytes));
+    }
+    let name = MismatchCheck::new(call.fun, comm, root).call();
+    let promise = guard.start_on_board(comm, (name, root), work(), way)?;
+    Ok(Some(F::output(Some(guard.once(comm, Active::Promise(promise))))))
 }
 
 /// Explains which algorithm the ranks will use on the board.
 #[cold]
-fn explain_way(call: &Call, guard: &Guard, comm: Comm, node: &Node, (kind, bytes): (Kind, usize)) {
+fn explain_way(call: &Call, guard: &Guard, comm: Comm, shape: &Shape) {
     if let Some(speaker) = guard.comm(comm).ok().and_then(Speaker::of) {
-        let shape = node.shape(kind, bytes);
         let rule = shape.choose();
         speaker.say(call.fun.name(), rule.why, || shape.describe(rule));
     }
@@ -409,6 +516,14 @@ fn take_general(
     match board {
         Board::Busy => {
             bail!(MPI_ERR_OTHER, "another thread is in a collective operation on {}", found.describe())
+        }
+        Board::Queued => {
+            found.board = Board::Queued;
+            call.wait(guard, watch, |process| {
+                let is_queued = process.comm(comm).is_ok_and(|comm| matches!(comm.board, Board::Queued));
+                (!is_queued).then_some(())
+            })?;
+            return take(call, guard, comm, watch);
         }
         Board::Wanted(_) if refusal.is_some() => {
             found.board = Board::Refused;

@@ -1,8 +1,8 @@
 //! Collective operations, each written once for its blocking, nonblocking and persistent [`Form`].
 //!
 //! ```text
-//! mod.rs        the forms and the operations: a blocking one tries the communicator's board, all else goes by a plan
-//! board.rs      over memory that all ranks share; `false` where that is not the way
+//! mod.rs        the forms and the operations: all but persistent ones try the board, the rest uses plans
+//! board.rs      over memory that all ranks share; `None` where that is not the way
 //! data.rs  reductions.rs  neighbors.rs      check the arguments, ask for a plan, bind it to the program's memory
 //! args.rs       buffer arguments            shape.rs  the communicator as plans see it
 //! mode.rs       carries a plan out, starts it, or keeps it
@@ -42,6 +42,8 @@ use oxmpi_core::call::Call;
 pub trait Form: Copy {
     /// Whether the operation is complete when the function returns.
     const BLOCKING: bool;
+    /// Whether it may go over the communicator's board.
+    const ON_BOARD: bool;
     type Output;
 
     fn mode(self) -> Mode;
@@ -64,6 +66,7 @@ pub struct Persistent(pub Info);
 
 impl Form for Blocking {
     const BLOCKING: bool = true;
+    const ON_BOARD: bool = true;
     type Output = ();
 
     #[inline(always)]
@@ -77,6 +80,7 @@ impl Form for Blocking {
 
 impl Form for Nonblocking {
     const BLOCKING: bool = false;
+    const ON_BOARD: bool = true;
     type Output = Request;
 
     #[inline(always)]
@@ -92,6 +96,7 @@ impl Form for Nonblocking {
 
 impl Form for Persistent {
     const BLOCKING: bool = false;
+    const ON_BOARD: bool = false;
     type Output = Request;
 
     #[inline(always)]
@@ -109,8 +114,10 @@ impl Form for Persistent {
 pub unsafe fn barrier<F: Form>(call: &Call, form: F, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::BLOCKING && board::barrier(call, comm)? {
-            return Ok(F::output(None));
+        if F::ON_BOARD
+            && let Some(output) = board::barrier::<F>(call, comm)?
+        {
+            return Ok(output);
         }
         data::barrier(call, form.mode(), comm).map(F::output)
     }
@@ -120,8 +127,10 @@ pub unsafe fn barrier<F: Form>(call: &Call, form: F, comm: Comm) -> Result<F::Ou
 pub unsafe fn bcast<F: Form>(call: &Call, form: F, buffer: Block, root: i32, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::BLOCKING && board::bcast(call, buffer, root, comm)? {
-            return Ok(F::output(None));
+        if F::ON_BOARD
+            && let Some(output) = board::bcast::<F>(call, buffer, root, comm)?
+        {
+            return Ok(output);
         }
         data::bcast(call, form.mode(), buffer, root, comm).map(F::output)
     }
@@ -138,8 +147,10 @@ pub unsafe fn gather<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::BLOCKING && board::gather(call, send, recv, root, comm)? {
-            return Ok(F::output(None));
+        if F::ON_BOARD
+            && let Some(output) = board::gather::<F>(call, send, recv, root, comm)?
+        {
+            return Ok(output);
         }
         data::gather(call, form.mode(), send, recv, root, comm).map(F::output)
     }
@@ -169,8 +180,10 @@ pub unsafe fn scatter<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::BLOCKING && board::scatter(call, send, recv, root, comm)? {
-            return Ok(F::output(None));
+        if F::ON_BOARD
+            && let Some(output) = board::scatter::<F>(call, send, recv, root, comm)?
+        {
+            return Ok(output);
         }
         data::scatter(call, form.mode(), send, recv, root, comm).map(F::output)
     }
@@ -193,8 +206,10 @@ pub unsafe fn scatterv<F: Form>(
 pub unsafe fn allgather<F: Form>(call: &Call, form: F, send: Block, recv: Block, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::BLOCKING && board::allgather(call, send, recv, comm)? {
-            return Ok(F::output(None));
+        if F::ON_BOARD
+            && let Some(output) = board::allgather::<F>(call, send, recv, comm)?
+        {
+            return Ok(output);
         }
         data::allgather(call, form.mode(), send, recv, comm).map(F::output)
     }
@@ -210,8 +225,10 @@ pub unsafe fn allgatherv<F: Form>(call: &Call, form: F, send: Block, recv: Block
 pub unsafe fn alltoall<F: Form>(call: &Call, form: F, send: Block, recv: Block, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::BLOCKING && board::alltoall(call, send, recv, comm)? {
-            return Ok(F::output(None));
+        if F::ON_BOARD
+            && let Some(output) = board::alltoall::<F>(call, send, recv, comm)?
+        {
+            return Ok(output);
         }
         data::alltoall(call, form.mode(), send, recv, comm).map(F::output)
     }
@@ -240,8 +257,10 @@ pub unsafe fn reduce<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::BLOCKING && board::reduce(call, &operands, count, root, comm)? {
-            return Ok(F::output(None));
+        if F::ON_BOARD
+            && let Some(output) = board::reduce::<F>(call, &operands, count, root, comm)?
+        {
+            return Ok(output);
         }
         reductions::reduce(call, form.mode(), operands, count, root, comm).map(F::output)
     }
@@ -257,8 +276,10 @@ pub unsafe fn allreduce<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::BLOCKING && board::allreduce(call, &operands, count, comm)? {
-            return Ok(F::output(None));
+        if F::ON_BOARD
+            && let Some(output) = board::allreduce::<F>(call, &operands, count, comm)?
+        {
+            return Ok(output);
         }
         reductions::allreduce(call, form.mode(), operands, count, comm).map(F::output)
     }
@@ -274,8 +295,10 @@ pub unsafe fn reduce_scatter_block<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::BLOCKING && board::reduce_scatter_block(call, &operands, count, comm)? {
-            return Ok(F::output(None));
+        if F::ON_BOARD
+            && let Some(output) = board::reduce_scatter_block::<F>(call, &operands, count, comm)?
+        {
+            return Ok(output);
         }
         reductions::reduce_scatter_block(call, form.mode(), operands, count, comm).map(F::output)
     }
@@ -297,8 +320,10 @@ pub unsafe fn reduce_scatter<F: Form>(
 pub unsafe fn scan<F: Form>(call: &Call, form: F, operands: Operands, count: i64, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::BLOCKING && board::scan(call, &operands, count, false, comm)? {
-            return Ok(F::output(None));
+        if F::ON_BOARD
+            && let Some(output) = board::scan::<F>(call, &operands, count, false, comm)?
+        {
+            return Ok(output);
         }
         reductions::scan(call, form.mode(), operands, count, comm).map(F::output)
     }
@@ -308,8 +333,10 @@ pub unsafe fn scan<F: Form>(call: &Call, form: F, operands: Operands, count: i64
 pub unsafe fn exscan<F: Form>(call: &Call, form: F, operands: Operands, count: i64, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::BLOCKING && board::scan(call, &operands, count, true, comm)? {
-            return Ok(F::output(None));
+        if F::ON_BOARD
+            && let Some(output) = board::scan::<F>(call, &operands, count, true, comm)?
+        {
+            return Ok(output);
         }
         reductions::exscan(call, form.mode(), operands, count, comm).map(F::output)
     }

@@ -129,7 +129,7 @@ pub static PVARS: [Variable; 27] = [
         Category::Collectives,
         Source::StateOfComm(Enumeration::Board, |comm| match comm.board {
             Board::Wanted(_) => 0,
-            Board::Ready(_) | Board::Busy => 1,
+            Board::Ready(_) | Board::Busy | Board::Queued => 1,
             Board::Refused => 2,
         }),
         "Whether the ranks of a communicator share memory for their collective operations",
