@@ -89,7 +89,7 @@ impl<'l> Call<'l> {
     pub fn progress(&self, guard: &mut Guard) -> bool {
         let moved = guard.progress();
         if moved {
-            guard.shared().occupancy.found();
+            guard.shared().poll_yield.found();
         }
         if guard.wants_calls() { self.make_calls(guard) } else { moved }
     }
@@ -282,7 +282,7 @@ impl<'l> Guard<'l> {
 
     #[inline(never)]
     fn yield_unlocked_at_times(&mut self) {
-        self.unlocked(|shared| shared.occupancy.ask_in_vain());
+        self.unlocked(|shared| shared.poll_yield.ask_in_vain());
     }
 
     /// A program probed for a message in vain; an error when it can never come.
@@ -484,7 +484,7 @@ impl Started {
             block: NonNull::from(node.block()),
             barrier: node.barrier(),
             is_launched: process.appnum.is_some(),
-            occupancy: PollYieldPolicy::new(),
+            poll_yield: PollYieldPolicy::new(),
         };
         Started { shared, state: UnsafeCell::new(sendable(process)) }
     }
@@ -498,7 +498,7 @@ pub struct Shared {
     /// mpirun started this process itself, not one of its ancestors.
     pub is_launched: bool,
     /// When a rank that polls yields its CPU to others.
-    pub occupancy: PollYieldPolicy,
+    pub poll_yield: PollYieldPolicy,
 }
 
 #[expect(unsafe_code, reason = "pointers to words of the segment")]

@@ -265,7 +265,7 @@ impl Library {
     // ---- user functions ----
 
     /// Calls a user function: restores the CPU affinity of the thread and counts the call. The
-    /// caller must not hold a guard; otherwise use [`Guard::call_user`].
+    /// caller must not hold a guard; otherwise use [`Guard::call_user`](crate::call::Guard::call_user).
     pub fn call_user<R>(&self, function: impl FnOnce() -> R) -> R {
         self.user_calls.fetch_add(1, Ordering::Relaxed);
         CpuPin::interrupted(function)

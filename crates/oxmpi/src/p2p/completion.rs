@@ -44,7 +44,7 @@ pub(super) fn complete(cx: &Call, guard: &mut Guard, request: &Cell<Request>) ->
             }
         }
     };
-    guard.shared().occupancy.found();
+    guard.shared().poll_yield.found();
     if outcome.error.is_some() {
         cx.raise_on(On::Comm(comm));
     }
