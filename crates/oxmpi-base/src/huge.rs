@@ -36,17 +36,17 @@ const RUNS: usize = 8;
 const REGIONS: usize = 512;
 
 /// Number of buffers that are remembered.
-const PLACES: usize = 1024;
+const TRACKED: usize = 1024;
 
 static ALLOWED: AtomicBool = AtomicBool::new(false);
 static TABLE: Mutex<Table> = Mutex::new(Table::EMPTY);
 
 struct Table {
-    places: [Place; PLACES],
+    buffers: [TrackedBuffer; TRACKED],
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct TrackedBuffer {
     address: usize,
     bytes: usize,
     /// Uses since the last examination, and uses until the next one.
@@ -105,21 +105,21 @@ pub fn used(address: usize, bytes: usize) {
 }
 
 impl Table {
-    const EMPTY: Table = Table { places: [Place { address: 0, bytes: 0, uses: 0, pause: 0 }; PLACES] };
+    const EMPTY: Table = Table { buffers: [TrackedBuffer { address: 0, bytes: 0, uses: 0, pause: 0 }; TRACKED] };
 
     /// Counts a use. Returns whether the buffer must be examined now.
     fn count(&mut self, address: usize, bytes: usize) -> bool {
         // Addresses and lengths of buffers have many zero bits at their ends.
         let mixed = ((address ^ bytes.rotate_left(32)) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let place = &mut self.places[(mixed >> 32) as usize % PLACES];
-        if (place.address, place.bytes) != (address, bytes) {
-            *place = Place { address, bytes, uses: 0, pause: FIRST_LOOK };
+        let buffer = &mut self.buffers[(mixed >> 32) as usize % TRACKED];
+        if (buffer.address, buffer.bytes) != (address, bytes) {
+            *buffer = TrackedBuffer { address, bytes, uses: 0, pause: FIRST_LOOK };
         }
-        place.uses += 1;
-        let due = place.uses >= place.pause;
+        buffer.uses += 1;
+        let due = buffer.uses >= buffer.pause;
         if due {
-            place.uses = 0;
-            place.pause = (place.pause * 2).clamp(SECOND_LOOK, LAST_PAUSE);
+            buffer.uses = 0;
+            buffer.pause = (buffer.pause * 2).clamp(SECOND_LOOK, LAST_PAUSE);
         }
         due
     }
@@ -180,7 +180,7 @@ fn pages_of(region: usize) -> Pages {
         returned: IS_HUGE,
         ..Scan::default()
     };
-    // SAFETY: the structure is as the kernel wants it, with places for so many answers.
+    // SAFETY: the structure is as the kernel wants it, with room for so many answers.
     let answers = unsafe { libc::ioctl(map.as_raw_fd(), PAGEMAP_SCAN, &raw mut scan) };
     let Some(found) = usize::try_from(answers).ok().and_then(|answers| found.get(..answers)) else {
         return Pages::Unknown;

@@ -4,10 +4,10 @@
 use crate::nodes::NodeBlock;
 
 /// A node and a slot of it.
-pub type Place = (u32, u32);
+pub type NodeSlot = (u32, u32);
 
 /// The slots of ranks that are dealt to nodes in this order: on each node they follow each other from 0 on.
-pub fn slots(nodes: &[u32]) -> Vec<Place> {
+pub fn slots(nodes: &[u32]) -> Vec<NodeSlot> {
     let mut used = vec![0; nodes.iter().max().map_or(0, |&last| last as usize + 1)];
     let mut next = |node: u32| {
         let slot = used[node as usize];
@@ -18,7 +18,7 @@ pub fn slots(nodes: &[u32]) -> Vec<Place> {
 }
 
 /// The same where all nodes have one segment: the slots of a node follow those of the nodes before it.
-pub fn slots_of_one_segment(nodes: &[u32]) -> Vec<Place> {
+pub fn slots_of_one_segment(nodes: &[u32]) -> Vec<NodeSlot> {
     let mut by_node: Vec<usize> = (0..nodes.len()).collect();
     by_node.sort_by_key(|&rank| nodes[rank]);
     let mut places = vec![(0, 0); nodes.len()];
@@ -29,7 +29,7 @@ pub fn slots_of_one_segment(nodes: &[u32]) -> Vec<Place> {
 }
 
 /// The blocks of ranks with these places.
-pub fn blocks(places: &[Place]) -> Vec<NodeBlock> {
+pub fn blocks(places: &[NodeSlot]) -> Vec<NodeBlock> {
     let mut blocks = Vec::new();
     let mut first = 0;
     while first < places.len() {
@@ -43,7 +43,7 @@ pub fn blocks(places: &[Place]) -> Vec<NodeBlock> {
 }
 
 /// The longest block from the first place on that fills one node after the other.
-fn rows(places: &[Place]) -> NodeBlock {
+fn rows(places: &[NodeSlot]) -> NodeBlock {
     let (node, slot) = places[0];
     let per_node = run(places);
     let (mut count, mut nodes) = (per_node, 1);
@@ -63,13 +63,13 @@ fn rows(places: &[Place]) -> NodeBlock {
 }
 
 /// How many places from the first one on are on its node, in slots that follow each other.
-fn run(places: &[Place]) -> usize {
+fn run(places: &[NodeSlot]) -> usize {
     let (node, slot) = places[0];
     (slot..).zip(places).take_while(|&(slot, &place)| place == (node, slot)).count()
 }
 
 /// The longest block from the first place on that gives one rank to each node in turn.
-fn cyclic(places: &[Place]) -> NodeBlock {
+fn cyclic(places: &[NodeSlot]) -> NodeBlock {
     let (node, slot) = places[0];
     let nodes = (node..).zip(places).take_while(|&(node, &place)| place == (node, slot)).count();
     let count = (0..).zip(places).take_while(|&(index, &place)| {

@@ -2,7 +2,7 @@
 
 use oxmpi_base::ids::{NodeId, Peer, Slot, WorldRank};
 use oxmpi_base::segment::Segment;
-use oxmpi_boot::deal::{self, Place};
+use oxmpi_boot::deal::{self, NodeSlot};
 use oxmpi_boot::nodes::{NodeBlock, NodeTable};
 use proptest::prelude::*;
 
@@ -10,12 +10,12 @@ fn rank(index: usize) -> WorldRank {
     WorldRank::new(index).unwrap()
 }
 
-fn numbers((node, slot): (NodeId, Slot)) -> Place {
+fn numbers((node, slot): (NodeId, Slot)) -> NodeSlot {
     (node.number(), slot.index() as u32)
 }
 
 /// Compares everything that the table says to some of the ranks with the list.
-fn compare(places: &[Place]) {
+fn compare(places: &[NodeSlot]) {
     let blocks = deal::blocks(places);
     let some = [0, places.len() / 3, places.len() / 2, places.len() - 1];
     for own in some {

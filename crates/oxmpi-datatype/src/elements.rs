@@ -18,11 +18,11 @@ pub struct Run {
 
 /// The type map in order, as runs.
 pub struct Runs<'a> {
-    path: Vec<Place<'a>>,
+    path: Vec<Level<'a>>,
 }
 
 /// The position of the walk in a node: the next copy of the next block.
-struct Place<'a> {
+struct Level<'a> {
     of: &'a Datatype,
     disp: Wide,
     block: usize,
@@ -32,7 +32,7 @@ struct Place<'a> {
 impl Datatype {
     /// The type map of one element.
     pub fn runs(&self) -> Runs<'_> {
-        Runs { path: vec![Place { of: self, disp: 0, block: 0, copy: 0 }] }
+        Runs { path: vec![Level { of: self, disp: 0, block: 0, copy: 0 }] }
     }
 
     /// The number of whole elements of this type in a message of so many bytes (`MPI_Get_count`);
@@ -155,7 +155,7 @@ impl Iterator for Runs<'_> {
                 return Some(Run { named, disp, count: len });
             }
             place.copy += 1;
-            self.path.push(Place { of: child, disp, block: 0, copy: 0 });
+            self.path.push(Level { of: child, disp, block: 0, copy: 0 });
         }
     }
 }
