@@ -213,7 +213,7 @@ static void distributed(void) {
         int *mixed = rank == 1 ? MPI_UNWEIGHTED : MPI_WEIGHTS_EMPTY;
         int code = MPI_Dist_graph_create(MPI_COMM_WORLD, 0, zero, zero, zero, mixed, none, 0, &out);
         CHECK_EQ(check_class(code), MPI_ERR_ARG);
-        CHECK_TEXT(code, "rank 1 gives MPI_UNWEIGHTED");
+        CHECK_TEXT(code, "rank 1 passes MPI_UNWEIGHTED");
         CHECK_ERROR(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, zero, mixed, 0, zero, mixed, none, 0, &out),
                     MPI_ERR_ARG, "MPI_Dist_graph_create_adjacent");
     }
