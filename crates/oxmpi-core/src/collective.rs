@@ -34,7 +34,7 @@ pub struct Stage {
     pub rank: i32,
     /// The processes that ranks in the plan name: the communicator's group, or the remote group.
     pub group: Ranks,
-    /// The group that this process is in.
+    /// The size of the group that this process is in.
     pub local: Ranks,
     /// The root, where all ranks name the same one.
     pub root: Option<usize>,
@@ -338,7 +338,7 @@ impl Background {
         }
     }
 
-    /// Whether it keeps this promise when it ends.
+    /// Whether it completes this promise when it ends.
     pub(crate) fn keeps(&self, promise: &Promise) -> bool {
         match self {
             Background::Plan(run) => run.promise.as_ref().is_some_and(|own| Arc::ptr_eq(own, promise)),

@@ -1,8 +1,9 @@
-//! Ranks as threads, each with a whole library: MPI without C and without `mpirun`.
+//! Ranks as threads, each with a complete library: MPI without C and without `mpirun`.
 //!
-//! [`run`] starts them on a [`Ground`]: a simulated network on which every rank is a node of its own, or shared memory,
-//! where the table of nodes may pretend that there are several. A run that does not end is ended: on a simulated network
-//! when nothing moves any more, in shared memory after [`LONGEST_RUN`], with the name of the test.
+//! [`run`] starts them on a [`Ground`]: a simulated network on which every rank is a node of its
+//! own, or shared memory, where the node table may pretend that there are several. A run that does
+//! not end is stopped: on a simulated network when nothing moves any more, in shared memory after
+//! [`LONGEST_RUN`], with the name of the test.
 
 use crate::{AbortOnPanic, text_of};
 use oxmpi_abi::constants::{MPI_COMM_WORLD, MPI_THREAD_MULTIPLE, MPI_THREAD_SINGLE};
@@ -28,12 +29,12 @@ use std::time::Duration;
 /// What the ranks of a test run on.
 #[derive(Clone, Debug)]
 pub enum Ground {
-    /// Nothing but packets connects them.
+    /// Only packets connect them.
     Sim(Network),
     Shm {
         /// The node of every rank.
         nodes: Vec<u32>,
-        /// Long messages are copied from process to process.
+        /// Whether long messages are copied directly between processes.
         single_copy: bool,
     },
 }
@@ -59,7 +60,7 @@ impl Rank<'_> {
         Call::new(self.library, fun, On::Comm(comm))
     }
 
-    /// Notes where the rank is, for the report of a run that fails.
+    /// Records where the rank is, for the report of a failed run.
     pub fn set_place(&self, place: impl FnOnce() -> String) {
         if let Some(network) = self.network {
             network.set_place(self.me, place());
@@ -113,9 +114,11 @@ fn run_sim_rank(network: &Network, me: usize, size: usize, body: &(impl Fn(&Rank
     let library = Library::new();
     begin(&library, MPI_THREAD_SINGLE, || {
         let links = Links::attach_sim(network, me).expect("shared memory for a test");
-        // Waits poll a fixed number of times before they would sleep, whatever else the machine does: a seed is a run.
+        // Waits poll a fixed number of times before they would sleep, whatever else the machine
+        // does: a seed determines the run.
         links.node().job().cpus.store(0, Ordering::Relaxed);
-        // A rank that would sleep gives up its turn instead, so it can look each time whether it waits in vain.
+        // A rank that would sleep ends its turn instead, so it can check each time whether it waits
+        // in vain.
         let mut process = Process::of(links, true);
         process.longest_sleep = Duration::ZERO;
         process
@@ -123,7 +126,7 @@ fn run_sim_rank(network: &Network, me: usize, size: usize, body: &(impl Fn(&Rank
     body(&Rank { me, size, library: &library, network: Some(network) });
     network.set_place(me, "it has left".into());
     network.leave(me);
-    // The others may still need what it answers.
+    // The others may still need its answers.
     let mut turns = 0;
     loop {
         let mut guard = library.enter().expect("the library is still in use");
@@ -168,7 +171,7 @@ fn run_shm(name: &str, nodes: &[u32], single_copy: bool, body: impl Fn(&Rank<'_>
                 drop((guard, failure));
                 assert!(library.retire());
                 library.leave();
-                // Nobody unmaps what a peer may still read.
+                // No rank unmaps what a peer may still read.
                 barrier.wait();
                 *ended.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
                 ended.1.notify_all();

@@ -1,8 +1,8 @@
 //! Random programs of the whole interface, checked against a serial model: over the simulated network with faults, and
 //! over shared memory with pretended nodes.
 //!
-//! Each program has a number; a failure prints it with the smallest program that still fails. `OXMPI_SIM_PROGRAM=N` runs
-//! that one alone, `OXMPI_SIM_PROGRAMS=N` so many instead of a few.
+//! Each program has a number; a failure prints it with the smallest program that still fails.
+//! `OXMPI_SIM_PROGRAM=N` runs only that one, `OXMPI_SIM_PROGRAMS=N` so many instead of a few.
 
 use oxmpi_testkit::mixed::check::check;
 use oxmpi_testkit::mixed::perform::run_program;

@@ -1,12 +1,12 @@
-//! Collective operations that go on in the background over a board: one queue for each board, in
-//! the order of the calls.
+//! Background collective operations over a board: one queue for each board, in the order of the
+//! calls.
 //!
-//! A board has one round at a time, so only the first run of a queue moves. While anything is
-//! queued the board is here and its communicator has [`Board::Queued`]; a blocking call finds that
-//! where it looks for the board anyway, and waits until the queue is empty. A communicator may be
-//! freed meanwhile: what was started on it goes on.
+//! A board has one round at a time, so only the first run of a queue advances. While anything is
+//! queued, the queue holds the board and the communicator has [`Board::Queued`]; a blocking call
+//! sees that where it takes the board, and waits until the queue is empty. A communicator may be
+//! freed in the meantime: its operations continue.
 //!
-//! Nothing here waits. What runs do at the board is in `oxmpi-transport/src/node/background.rs`.
+//! Nothing here waits. `oxmpi-transport/src/node/background.rs` performs the runs on the board.
 
 use super::{Background, Stage};
 use crate::board::Board;
@@ -39,12 +39,13 @@ struct QueuedRun {
 }
 
 impl BoardQueue {
-    /// Of the first operation. (None is left only in a queue that is about to go.)
+    /// The collective context of the first operation. (Only a queue that is about to be removed has
+    /// none.)
     pub(super) fn stage(&self) -> &Stage {
         &self.runs[0].stage
     }
 
-    /// Whether nothing is queued any more. Then the board goes [back](Process::end_queue) to its
+    /// Whether the queue is empty. Then the board goes [back](Process::end_queue) to its
     /// communicator.
     pub(super) fn is_over(&self) -> bool {
         self.runs.is_empty()
@@ -56,8 +57,8 @@ impl BoardQueue {
 }
 
 impl Process {
-    /// The board of a communicator, if it has one that the next operation in the background can
-    /// use. All ranks come to the same answer, since it depends on the calls before this one alone.
+    /// The board of a communicator, if the next background operation can use it. All ranks get the
+    /// same answer, since it depends only on the calls before this one.
     pub fn background_board(&self, comm: handle::Comm) -> Option<&Node> {
         let found = self.comm(comm).ok()?;
         match &found.board {
@@ -76,7 +77,7 @@ impl Process {
     }
 
     /// Starts an operation on a communicator's [board](Process::background_board). The promise is
-    /// kept when it has ended, which it may have at once.
+    /// completed at its end, possibly at once.
     pub fn start_on_board(
         &mut self,
         comm: handle::Comm,
@@ -127,7 +128,7 @@ impl Process {
         }
     }
 
-    /// Goes on with a run.
+    /// Advances a run.
     fn advance_run(&mut self, node: &mut Node, run: &mut BoardRun, stage: &Stage) -> Result<Advance> {
         let wait = &mut NoWait(self.engine.node());
         let advance = node.advance(run, wait);
@@ -137,7 +138,7 @@ impl Process {
         advance.map_err(|error| self.true_cause(stage.comm_context(), [&stage.group, &stage.local], error))
     }
 
-    /// Goes on with the operations of a board; whether one has moved.
+    /// Advances the operations of a board; whether one has moved.
     pub(super) fn advance_queue(&mut self, queue: &mut BoardQueue) -> bool {
         let BoardQueue { node, runs, .. } = queue;
         let mut moved = false;
@@ -147,15 +148,15 @@ impl Process {
             if matches!(advance, Ok(Advance::Waiting | Advance::Moved)) {
                 break;
             }
-            // Nobody else sets it.
+            // Only this run sets it.
             let _ = first.promise.set(advance.err());
             runs.pop_front();
         }
         moved
     }
 
-    /// Nothing is called on a communicator any more: ends what was started on its board and never
-    /// completed.
+    /// Ends the incomplete operations on the board of a communicator on which no more calls will be
+    /// made.
     pub(crate) fn end_queue_of(&mut self, context: u32) {
         let is_its_queue =
             |task: &Background| matches!(task, Background::Board(queue) if queue.stage().comm_context() == context);
@@ -165,24 +166,24 @@ impl Process {
         }
     }
 
-    /// Ends a queue; all that is left of it ends with an error.
+    /// Ends a queue; its remaining operations end with an error.
     pub(super) fn end_queue(&mut self, queue: BoardQueue, error: Option<Error>) {
         let BoardQueue { comm, mut node, mut runs } = queue;
         if let Some(first) = runs.front_mut() {
             node.abandon(&mut first.run, &mut NoWait(self.engine.node()));
         }
         for QueuedRun { promise, .. } in runs {
-            // Nobody else sets it.
+            // Only this function sets it.
             let _ = promise.set(error.clone());
         }
         self.put_back(comm, node);
     }
 
-    /// Gives a board back to its communicator.
+    /// Returns a board to its communicator.
     fn put_back(&mut self, comm: handle::Comm, node: Box<Node>) {
         match self.comm_mut(comm) {
             Ok(found) if matches!(found.board, Board::Queued) => found.board = Board::Ready(node),
-            // It was freed meanwhile.
+            // The communicator was freed in the meantime.
             _ => self.leave_board(*node),
         }
     }
@@ -208,15 +209,15 @@ impl Wait for NoWait<'_> {
 
     #[expect(unsafe_code, reason = "memory of another process")]
     unsafe fn read(&mut self, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
-        // SAFETY: the caller says that `to` can be written, and `from` is memory that the process
-        // shows.
+        // SAFETY: `to` can be written, and `from` is memory that the process shows: this function's
+        // condition.
         unsafe { copy_from(self.0, process, to, from, bytes) }
     }
 
     #[expect(unsafe_code, reason = "memory of another process")]
     unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()> {
-        // SAFETY: the caller says that `from` can be read, and `to` is memory that the process
-        // shows.
+        // SAFETY: `from` can be read, and `to` is memory that the process shows: this function's
+        // condition.
         unsafe { copy_to(self.0, process, from, to, bytes) }
     }
 }

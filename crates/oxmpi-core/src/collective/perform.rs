@@ -70,8 +70,9 @@ impl Process {
         }
     }
 
-    /// Gives a run up that can never end: it ends with the error as soon as no message comes to its memory or leaves it
-    /// any more. What nothing has met is taken back; what a living process has begun to do comes to its end.
+    /// Abandons a run that can never end: it ends with the error as soon as no message accesses its
+    /// memory any more. Unmatched operations are cancelled; those that a living process has begun
+    /// complete.
     #[cold]
     pub fn abandon(&mut self, run: &mut Run, error: Error) {
         note(&mut run.error, Some(error));
@@ -80,7 +81,7 @@ impl Process {
             self.engine.cancel_recv(op);
         }
         run.sends.retain(|&op| {
-            // Who has finalized does not answer, and reads nothing.
+            // A finalized process does not answer, and reads nothing.
             let is_gone =
                 matches!(self.engine.pending(op), Some(Pending::Send(route)) if self.gone.contains(route.peer));
             self.engine.cancel_send(op);
@@ -175,12 +176,12 @@ impl Process {
         moved || self.runs.len() < before
     }
 
-    /// The collective operations that go on while the program does other things.
+    /// The collective operations in the background.
     pub fn runs(&self) -> &[Background] {
         &self.runs
     }
 
-    /// Lets a background operation end with an error that would never end by itself.
+    /// Ends a background operation that would never end by itself with an error.
     #[cold]
     pub fn end_run(&mut self, index: usize, error: Error) {
         match self.runs.remove(index) {

@@ -1,4 +1,4 @@
-//! Compares what the ranks have seen with what the serial model says.
+//! Compares what the ranks have seen with the serial model.
 
 use super::collective::Case;
 use super::perform::{Log, Seen};
@@ -10,7 +10,7 @@ use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED, MPI_ERR_RMA_SHARED};
 use std::collections::BTreeMap;
 
-/// What each rank has to see.
+/// What each rank must see.
 pub fn model(program: &Program) -> Vec<BTreeMap<usize, Seen>> {
     let tasks = resolve(program);
     (0..program.ranks)
@@ -20,7 +20,7 @@ pub fn model(program: &Program) -> Vec<BTreeMap<usize, Seen>> {
         .collect()
 }
 
-/// What a rank has to see of a step; `None` where it takes no part, or nothing is defined.
+/// What a rank must see of a step; `None` if it takes no part, or nothing is defined.
 fn expected(step: usize, task: &Task, rank: usize) -> Option<Seen> {
     let view = task.comm()?.view(rank)?;
     if let Task::Window { window, refused: true, .. } = task {
@@ -79,7 +79,8 @@ pub fn check(program: &Program, logs: &[Log]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether an error of a rank says that the dead one has ended, or that one has left which got such an error.
+/// Whether an error of a rank names the dead rank, or a rank that left because it got such an
+/// error.
 fn names_culprit(error: &Error, task: &Task, dead: usize, logs: &[Log]) -> bool {
     let text = error.text();
     let has_rank = |world: usize, comm: &CommSpec| {
@@ -96,8 +97,8 @@ fn names_culprit(error: &Error, task: &Task, dead: usize, logs: &[Log]) -> bool 
     let is_left = [MPI_ERR_PROC_ABORTED, MPI_ERR_OTHER].contains(&error.class())
         && text.contains("MPI_Finalize")
         && (0..logs.len()).filter(has_left).any(names);
-    // Of two groups that join, the leaders are told which rank has ended, and hand on the class of the error.
-    // So do ranks that agree on a file.
+    // When two groups join, the leaders learn which rank has ended, and pass on the class of the
+    // error. So do ranks that agree on a file.
     let is_told = error.class() == MPI_ERR_PROC_ABORTED
         && (text.contains("could not join the other group") || text.contains("which was told why"));
     is_dead || is_left || is_told

@@ -1,12 +1,12 @@
-//! The serial model of collective operations: what each rank gives, what its memory holds before, and what it must hold
-//! afterwards. Nothing here communicates.
+//! The serial model of collective operations: what each rank sends, the content of its memory
+//! before, and its required content afterwards. Nothing here communicates.
 
 use super::program::{Collective, Form, Kind, Op, mix};
 use super::resolve::View;
 use super::strip::{UNTOUCHED, block};
 use oxmpi_abi::constants::{MPI_PROC_NULL, MPI_ROOT};
 
-/// A collective operation as one rank makes it.
+/// A collective operation on one rank.
 pub struct Case<'a> {
     pub step: usize,
     pub kind: Kind,
@@ -27,7 +27,7 @@ impl Spans {
         Spans { counts: vec![count; blocks], displs, total: blocks * count }
     }
 
-    /// In reverse order, with a gap behind each.
+    /// In reverse order, with a gap after each.
     fn apart(counts: Vec<usize>) -> Spans {
         let total = counts.iter().sum::<usize>() + counts.len();
         let ends = counts.iter().scan(0, |end, count| {
@@ -51,7 +51,7 @@ impl<'a> Case<'a> {
     pub fn new(step: usize, what: &'a Collective, view: &'a View) -> Case<'a> {
         use Kind::*;
         let kind = match what.kind {
-            // Of two groups these do not exist, or need counts that the program does not have.
+            // Between two groups these do not exist, or need counts that the program does not have.
             ReduceScatterBlock | ReduceScatter | Scan | Exscan if view.is_inter => Allreduce,
             kind => kind,
         };
@@ -76,7 +76,7 @@ impl<'a> Case<'a> {
 
     // ---- roots ----
 
-    /// The root is in this rank's own group.
+    /// Whether the root is in this rank's own group.
     fn is_root_near(&self) -> bool {
         !self.view.is_inter || self.view.is_first == (self.what.spread & 1 == 0)
     }
@@ -102,7 +102,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Of an operation with a root: this rank is on the other side of it.
+    /// Whether this rank is in the other group than the root of the operation.
     fn faces_root(&self) -> bool {
         !self.view.is_inter || !self.is_root_near()
     }
@@ -120,14 +120,14 @@ impl<'a> Case<'a> {
 
     // ---- blocks ----
 
-    /// The units that a rank gives where ranks give different numbers.
+    /// The units that a rank sends if ranks send different numbers.
     fn count_of(&self, rank: usize) -> usize {
         mix(self.what.spread, rank, 4) as usize % (self.what.count + 1)
     }
 
     /// The units from one rank to another.
     fn count_between(&self, from: usize, to: usize) -> usize {
-        // What is exchanged in place is as long in both directions.
+        // In place, both directions have the same length.
         let (a, b) = if self.what.in_place { (from.min(to), from.max(to)) } else { (from, to) };
         mix(self.what.spread, a, b + 5) as usize % (self.what.count + 1)
     }
@@ -167,12 +167,12 @@ impl<'a> Case<'a> {
 
     // ---- numbers ----
 
-    /// What this rank gives, where it is not in place.
+    /// What this rank sends, if it is not in place.
     pub fn given(&self) -> Vec<i32> {
         self.send_spans().fill(|to, units| block(self.step, self.view.near[self.view.me], to, units))
     }
 
-    /// The memory that is received into, before.
+    /// The content of the receive buffer before the operation.
     pub fn before(&self) -> Vec<i32> {
         use Kind::*;
         let own = self.view.near[self.view.me];
@@ -195,7 +195,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The memory that is received into, afterwards, or the beginning of it; `None` where it is not defined.
+    /// The content of the receive buffer after the operation, or its beginning; `None` if it is
+    /// undefined.
     pub fn after(&self) -> Option<Vec<i32>> {
         use Kind::*;
         let View { me, near, far, .. } = self.view;
@@ -227,7 +228,7 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// What some ranks give, combined in their order; a part of it.
+    /// The operands of some ranks combined in rank order; a part of the result.
     fn fold(&self, ranks: &[usize], part: std::ops::Range<usize>) -> Vec<i32> {
         let given = |&rank: &usize| -> Vec<i32> {
             self.send_spans().fill(|to, units| block(self.step, rank, to, units))[part.clone()].to_vec()

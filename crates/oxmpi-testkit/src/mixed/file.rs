@@ -1,14 +1,14 @@
-//! The serial model of files. Each rank writes and reads where only it does, through a view with gaps; or all write at
-//! the shared pointer, where the order of some records does not matter.
+//! The serial model of files. Each rank writes and reads its own part through a view with gaps; or
+//! all write at the shared pointer, where the order of some records is not defined.
 
 use super::program::mix;
 
 #[derive(Clone, Debug)]
 pub struct FileUse {
     pub comm: usize,
-    /// Numbers that a rank has in a row in the file, before those of the next rank.
+    /// Consecutive numbers of a rank in the file, before those of the next rank.
     pub block: usize,
-    /// All use the shared pointer, instead of a view of their own.
+    /// Whether all use the shared pointer instead of their own views.
     pub shared: bool,
     pub actions: Vec<FileAction>,
 }
@@ -18,14 +18,14 @@ pub struct FileAction {
     pub kind: FileKind,
     pub offset: usize,
     pub count: usize,
-    /// By the collective function.
+    /// Whether the collective function is used.
     pub together: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     WriteAt,
-    /// At the process's own pointer.
+    /// At the individual file pointer.
     Write,
     ReadAt,
 }
@@ -40,9 +40,9 @@ pub const RECORD: usize = 3;
 pub struct RankAction {
     pub kind: FileKind,
     pub together: bool,
-    /// In numbers of the rank's view; where the own pointer is, for [`FileKind::Write`].
+    /// In numbers of the rank's view; the individual pointer for [`FileKind::Write`].
     pub offset: usize,
-    /// What is written, or how many zeroes are read into.
+    /// The numbers to write, or as many zeroes as are read.
     pub numbers: Vec<i32>,
 }
 
@@ -71,7 +71,7 @@ impl FileUse {
         self.actions.iter().enumerate().map(each).collect()
     }
 
-    /// What a rank writes at the shared pointer: in the order of ranks, or a record whenever it comes.
+    /// What a rank writes at the shared pointer: in rank order, or a record in any order.
     pub fn shared_action(&self, step: usize, index: usize, rank: usize) -> (bool, Vec<i32>) {
         let action = self.actions[index];
         let count = if action.together { (action.count + rank) % 5 } else { RECORD };
@@ -79,13 +79,13 @@ impl FileUse {
         (action.together, (0..count).map(word).collect())
     }
 
-    /// Where a number of a rank's view lies in the file.
+    /// The position in the file of a number of a rank's view.
     pub fn place(&self, rank: usize, ranks: usize, number: usize) -> usize {
         let block = self.block.max(1);
         number / block * block * ranks + rank * block + number % block
     }
 
-    /// What a rank sees: what it reads, and, the first one, the file in the end.
+    /// What a rank sees: what it reads and, on the first one, the final content of the file.
     pub fn seen(&self, step: usize, rank: usize, ranks: usize) -> Vec<i32> {
         let mut seen = Vec::new();
         let mut file = Vec::new();
@@ -109,7 +109,7 @@ impl FileUse {
                     }
                 }
             }
-            // Nobody has written behind the last number.
+            // Nothing is written after the last number.
             let end = (0..ranks).map(|member| self.place(member, ranks, LENGTH - 1) + 1).max().unwrap_or(0);
             file.truncate(end);
         }
@@ -119,7 +119,7 @@ impl FileUse {
         seen
     }
 
-    /// Brings records that may come in any order into one order.
+    /// Sorts records whose order is undefined.
     pub fn sort_records(&self, step: usize, ranks: usize, file: &mut [i32]) {
         let mut start = 0;
         for index in 0..self.actions.len() {

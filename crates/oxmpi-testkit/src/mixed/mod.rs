@@ -13,8 +13,9 @@
 //! strategy.rs     how programs are made, so that one that fails can be made smaller
 //! ```
 //!
-//! *Why a program ends.* All ranks do the steps in one order, each those in which it takes part. A wait for what a step
-//! has started stands at a later step or at the end, when everybody that it needs has started it, too.
+//! *Why a program ends.* All ranks perform the steps in one order, each only the steps that concern
+//! it. The wait for something that a step has started is at a later step or at the end, when all
+//! ranks that it needs have started it, too.
 
 pub mod check;
 pub mod collective;

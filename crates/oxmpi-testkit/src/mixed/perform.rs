@@ -1,7 +1,7 @@
-//! A rank runs a program: it takes part in the steps that concern it, and notes what it gets.
+//! A rank runs a program: it performs the steps that concern it, and logs its results.
 //!
-//! A rank that gets an error stops there and leaves, as a program does whose error handler is fatal; an error that the
-//! model expects is noted, and the rank goes on.
+//! A rank that gets an error stops there and leaves, like a program with a fatal error handler; an
+//! expected error is logged, and the rank continues.
 
 use super::perform_coll;
 use super::program::{Make, Message, Program};
@@ -43,7 +43,7 @@ pub struct Log {
     pub ended: bool,
 }
 
-/// The notes of all ranks; an error is a failure of the run itself.
+/// The logs of all ranks; an error is a failure of the run itself.
 pub fn run_program(name: &str, program: &Program) -> std::result::Result<Vec<Log>, String> {
     let logs: Vec<Mutex<Log>> = (0..program.ranks).map(|_| Mutex::default()).collect();
     let tasks = resolve(program);
@@ -59,7 +59,7 @@ pub fn run_program(name: &str, program: &Program) -> std::result::Result<Vec<Log
             Ok(()) => log.ended = true,
             Err((step, error)) => {
                 log.stopped = Some((step, error));
-                // What was started may still use its memory until the rank has left.
+                // Operations under way may still use their memory until the rank has left.
                 std::mem::forget(runner.pending);
             }
         }
@@ -67,7 +67,7 @@ pub fn run_program(name: &str, program: &Program) -> std::result::Result<Vec<Log
     Ok(logs.into_iter().map(|log| log.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
 }
 
-/// A folder for the files of a run, gone at its end; made only where there are any.
+/// A directory for the files of a run, removed at its end; made only if there are any.
 struct Dir(String);
 
 impl Dir {
@@ -87,7 +87,7 @@ impl Dir {
 
 impl Drop for Dir {
     fn drop(&mut self) {
-        // It may never have been.
+        // It may not exist.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -98,9 +98,9 @@ pub(super) struct Pending {
     /// The step before which it is waited for.
     pub due: usize,
     pub request: Request,
-    /// Memory that it uses, the last one of which is received into.
+    /// Its memory; the last strip is the receive buffer.
     pub strips: Vec<Strip>,
-    /// How many of the numbers that are received are compared; `None`: nothing is noted.
+    /// How many received numbers are compared; `None`: nothing is logged.
     pub compared: Option<usize>,
 }
 
@@ -150,7 +150,8 @@ impl<'a> Runner<'a> {
             Task::Nothing => Ok(()),
             Task::Message { comm, message, from, to, tag } => {
                 let handle = self.comms[&comm.id];
-                // Both sides, for a message to oneself. Messages go from the first group to the second.
+                // Both sides, for a message to oneself. Messages go from the first group to the
+                // second.
                 if view.is_first || !view.is_inter {
                     let sends = view.me == *from;
                     self.start_message(step, handle, message, sends, (*from, *to, *tag), view)?;
@@ -182,7 +183,7 @@ impl<'a> Runner<'a> {
 
     // ---- waiting ----
 
-    /// Waits for what was started and is due, and notes what it got.
+    /// Waits for operations that are due, and logs their results.
     fn complete(&mut self, is_due: impl Fn(&Pending) -> bool) -> std::result::Result<(), (usize, Error)> {
         while let Some(index) = self.pending.iter().position(&is_due) {
             let step = self.pending[index].step;
@@ -276,7 +277,8 @@ impl<'a> Runner<'a> {
         let mut guard = call.enter()?;
         let source = if message.any_source { MPI_ANY_SOURCE } else { from as i32 };
         let Some(pattern) = guard.pattern(guard.comm(comm)?, source, tag)? else { return Ok(()) };
-        // SAFETY: the memory lives, and is not looked at, in `pending` until the receive is complete, or for ever.
+        // SAFETY: the memory lives, and is not read, in `pending` until the receive is complete, or
+        // for ever.
         let op = guard.engine.recv(pattern, unsafe { Target::new(region) });
         let request = guard.once(comm, Active::Recv(op));
         let (due, compared) = (step + 1 + message.later, Some(2 * message.units));

@@ -19,7 +19,7 @@ use oxmpi_datatype::Datatype;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Makes an operation of the program.
+/// Makes a user-defined operation.
 pub fn operation(guard: &mut Guard, op: Op) -> handle::Op {
     let function = UserFunction { function: Box::new(Pairs(op)), commutes: op == Op::UserSum };
     handle::Op(guard.operations.insert(Arc::new(function)))
@@ -217,7 +217,7 @@ fn is_reduction(kind: Kind) -> bool {
     matches!(kind, Reduce | Allreduce | ReduceScatterBlock | ReduceScatter | Scan | Exscan)
 }
 
-/// Counts and displacements as the program gives them.
+/// Counts and displacements as the program passes them.
 struct Arrays {
     counts: Vec<i64>,
     displs: Vec<i64>,

@@ -42,13 +42,13 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Every rank has blocks of its own in the file.
+    /// Every rank has its own blocks in the file.
     fn use_own_view(&self, step: usize, fh: File, what: &FileUse, view: &CommView) -> Result<Vec<i32>> {
         let (block, ranks) = (what.block.max(1) as i64, view.near.len() as i64);
         self.set_view(fh, view.me as i64 * block * 4, |int| {
             Datatype::resized(&Datatype::contiguous(block, int)?, 0, block * ranks * 4)
         })?;
-        // Nobody reads beyond the end.
+        // So that no rank reads beyond the end.
         self.access(fh, At::Offset(0), true, true, &mut [0; LENGTH])?;
         let mut seen = Vec::new();
         for mut action in what.own_actions(step, view.me) {

@@ -78,7 +78,8 @@ impl Used<'_> {
 
     fn write_own(&self, numbers: &[i32]) -> Result<()> {
         let own = self.own()?;
-        // SAFETY: this rank's part of the window, of `SLOTS` numbers, in which nobody else looks before the barrier.
+        // SAFETY: this rank's part of the window, of `SLOTS` numbers, which no other rank accesses
+        // before the barrier.
         unsafe { std::ptr::copy_nonoverlapping(numbers.as_ptr(), own, SLOTS) };
         self.synchronize()
     }
@@ -188,7 +189,7 @@ impl Used<'_> {
     }
 }
 
-/// Makes an access, which is complete when this returns; its results.
+/// Makes an access, which is complete when this returns; returns its results.
 fn access(guard: &mut Guard, win: Win, planned: &Planned) -> Result<Vec<i32>> {
     let Planned { access, operands, compare } = planned;
     let Access { target, slot, count, what, .. } = *access;

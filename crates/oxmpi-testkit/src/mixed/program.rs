@@ -1,5 +1,5 @@
-//! What a mixed program is. Numbers that name something (a communicator, a rank) are taken modulo how many there are, so
-//! that a program from which steps were taken away is a program still.
+//! The description of a mixed program. Numbers that name something (a communicator, a rank) are
+//! taken modulo how many there are, so that a program without some of its steps is still a program.
 
 use super::file::FileUse;
 use super::window::WindowUse;
@@ -10,9 +10,9 @@ use oxmpi_transport::sim::{Faults, Network};
 pub struct Program {
     pub ground: GroundKind,
     pub ranks: usize,
-    /// Decides what a simulated network does.
+    /// Determines the faults of a simulated network.
     pub seed: u64,
-    /// A rank that dies, and at which turn; on a simulated network only.
+    /// A rank that dies, and at which turn; only on a simulated network.
     pub death: Option<(usize, u64)>,
     pub steps: Vec<Step>,
 }
@@ -20,7 +20,7 @@ pub struct Program {
 #[derive(Clone, Debug)]
 pub enum GroundKind {
     Sim,
-    /// Shared memory with so many nodes, to which the ranks are dealt in turn or in blocks.
+    /// Shared memory with so many nodes, to which ranks are assigned cyclically or in blocks.
     Shm {
         nodes: u32,
         in_turn: bool,
@@ -32,7 +32,7 @@ pub enum GroundKind {
 pub enum Step {
     Message(Message),
     Collective(Collective),
-    /// A new communicator, made from a present one.
+    /// Makes a new communicator from an existing one.
     Make {
         comm: usize,
         how: Make,
@@ -54,9 +54,9 @@ pub struct Message {
     pub to: usize,
     pub units: usize,
     pub synchronous: bool,
-    /// It is received from any source, with a tag that no other message has.
+    /// Received from any source, with a tag that no other message has.
     pub any_source: bool,
-    /// Which layouts its two sides have: see [`Layout`](super::strip::Layout).
+    /// The layouts of its two sides: see [`Layout`](super::strip::Layout).
     pub layouts: u32,
     pub later: usize,
 }
@@ -67,13 +67,13 @@ pub struct Collective {
     pub kind: Kind,
     pub form: Form,
     pub root: usize,
-    /// Units of a block, or the most of one where blocks differ.
+    /// Units of a block, or the maximum if blocks differ.
     pub count: usize,
     pub op: Op,
     /// Two bits for every rank.
     pub layouts: u32,
     pub in_place: bool,
-    /// Decides how blocks differ.
+    /// Determines how blocks differ.
     pub spread: u32,
 }
 
@@ -136,20 +136,20 @@ pub enum Op {
     Max,
     Bxor,
     MinLoc,
-    /// Of the program; commutes.
+    /// User-defined; commutes.
     UserSum,
-    /// Of the program; does not commute: the pairs are functions `x -> a * x + b`, which it composes.
+    /// User-defined; does not commute: the pairs are functions `x -> a * x + b`, which it composes.
     Compose,
 }
 
 #[derive(Clone, Debug)]
 pub enum Make {
     Dup,
-    /// By colors and keys that the number decides; some ranks have no color.
+    /// By colors and keys derived from the number; some ranks have no color.
     Split {
         spread: u32,
     },
-    /// Of the ranks whose bits are set, in reverse order if the lowest bit is not.
+    /// The ranks whose bits are set, in reverse order if the lowest bit is not.
     Group {
         members: u32,
     },
@@ -194,7 +194,7 @@ impl Program {
     }
 }
 
-/// A number from others, the same everywhere.
+/// A hash of numbers, the same on all ranks.
 pub fn mix(a: u32, b: usize, c: usize) -> u32 {
     let mut z = u64::from(a) ^ (b as u64) << 20 ^ (c as u64) << 44;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,5 @@
-//! The serial run of a program as far as communicators go: which exist at each step, and who is in them.
+//! The serial run of a program, for communicators only: which exist at each step, and their
+//! members.
 
 use super::file::FileUse;
 use super::program::{Collective, Make, Message, Program, Step, mix};
@@ -13,19 +14,19 @@ pub struct CommSpec {
     pub other: Option<Vec<usize>>,
 }
 
-/// What a rank of a communicator sees of it.
+/// A communicator as one of its ranks sees it.
 #[derive(Clone, Debug)]
 pub struct View {
     pub me: usize,
     pub near: Vec<usize>,
-    /// Where messages go: the other group, or the same.
+    /// The group that messages go to: the other one, or the same.
     pub far: Vec<usize>,
     pub is_inter: bool,
-    /// This rank is in the first group.
+    /// Whether this rank is in the first group.
     pub is_first: bool,
 }
 
-/// A step with everything in it found out.
+/// A step with all its numbers resolved.
 #[derive(Clone, Debug)]
 pub enum Task {
     Nothing,
@@ -60,7 +61,7 @@ pub enum Task {
     },
 }
 
-/// At most so many communicators exist at a time.
+/// The most communicators that exist at a time.
 const MOST_COMMS: usize = 6;
 
 impl CommSpec {
@@ -148,7 +149,7 @@ pub fn resolve(program: &Program) -> Vec<Task> {
     tasks
 }
 
-/// The two colors of a split for an intercommunicator; nobody is without.
+/// The two colors of a split for an intercommunicator; every rank has one.
 pub fn side(spread: u32, size: usize, rank: usize) -> usize {
     // The first and the last rank are on different sides.
     if rank == 0 || rank + 1 == size { usize::from(rank == 0) } else { mix(spread, rank, 1) as usize % 2 }
@@ -163,7 +164,7 @@ pub fn part(spread: u32, rank: usize) -> (Option<u32>, i32) {
 
 type Groups = (Vec<usize>, Option<Vec<usize>>);
 
-/// The communicators that come of one.
+/// The communicators made from one.
 fn make(parent: &CommSpec, how: &Make) -> Vec<Groups> {
     let split = |group: &[usize], color: u32| -> Vec<usize> {
         let mut members: Vec<(i32, usize, usize)> = group

@@ -1,5 +1,5 @@
-//! How random programs are made: proptest strategies, so that a program that fails is made smaller until nothing can be
-//! left out.
+//! How random programs are made: proptest strategies, so that a failing program is shrunk until
+//! nothing can be left out.
 
 use super::program::{Collective, Form, GroundKind, KINDS, Make, Message, Op, Program, Step};
 use proptest::option::weighted;

@@ -1,24 +1,24 @@
-//! The memory of a message or of a collective operation: units of two numbers each, in one of several layouts with the
-//! same signature. Gaps must stay as they were.
+//! The memory of a message or of a collective operation: units of two numbers each, in one of
+//! several layouts with the same signature. Gaps must stay unchanged.
 
 use super::program::mix;
 
-/// How the two numbers of a unit lie.
+/// The layout of the two numbers of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// As elements of `MPI_INT`.
     Ints,
     /// As one element of a contiguous type.
     Pair,
-    /// With a gap between them and one behind.
+    /// With a gap between them and one after them.
     Gapped,
     /// The second before the first.
     Backward,
 }
 
-/// What gaps hold.
+/// The content of gaps.
 const GAP: i32 = -77;
-/// What memory holds that an operation may write and has not.
+/// The content of memory that an operation may write and has not.
 pub const UNTOUCHED: i32 = -5;
 
 impl Layout {
@@ -69,7 +69,7 @@ impl Strip {
         Strip { memory, layout, numbers: numbers.len() }
     }
 
-    /// Holds other numbers, as many as before, from now on.
+    /// Replaces the numbers by as many others.
     pub fn refill(&mut self, numbers: &[i32]) {
         for (index, &number) in numbers.iter().enumerate().take(self.numbers) {
             self.memory[self.layout.place(index)] = number;
@@ -80,7 +80,7 @@ impl Strip {
         self.memory.as_mut_ptr()
     }
 
-    /// The numbers; an error says where a gap was written.
+    /// The numbers; an error says which gap was written.
     pub fn numbers(&self) -> Result<Vec<i32>, String> {
         let mut rest = self.memory.clone();
         let mut numbers = Vec::with_capacity(self.numbers);
@@ -94,7 +94,7 @@ impl Strip {
     }
 }
 
-/// The numbers that one rank gives another in a step.
+/// The numbers that one rank sends to another in a step.
 pub fn block(step: usize, from: usize, to: usize, units: usize) -> Vec<i32> {
     let seed = mix(step as u32, from, to);
     (0..2 * units).map(|index| (mix(seed, index, 3) % 1000) as i32).collect()

@@ -1,5 +1,5 @@
-//! The serial model of windows. Within an epoch no two accesses conflict: those that would are left out, so that the
-//! order in which the ranks make them does not matter.
+//! The serial model of windows. Within an epoch no two accesses conflict: conflicting ones are left
+//! out, so that their order does not matter.
 
 use super::program::mix;
 
@@ -14,7 +14,7 @@ pub struct WindowUse {
 pub enum Memory {
     Allocated,
     Shared,
-    /// The program's own.
+    /// Memory of the program.
     Own,
 }
 
@@ -33,7 +33,7 @@ pub enum EpochKind {
     },
     /// A lock of all, with flushes.
     LockAll,
-    /// Post, start, complete, wait, of everybody with everybody.
+    /// Post, start, complete, wait, between all ranks.
     PostStart,
 }
 
@@ -56,7 +56,7 @@ pub enum What {
     Max,
     GetAndSum,
     FetchAndSum,
-    /// Compares with what is there, or with something else.
+    /// Compares with the current value, or with another one.
     CompareAndSwap {
         succeeds: bool,
     },
@@ -70,7 +70,7 @@ pub const SLOTS: usize = 16;
 pub struct Planned {
     pub access: Access,
     pub operands: Vec<i32>,
-    /// What is compared with.
+    /// The value to compare with.
     pub compare: i32,
 }
 
@@ -81,13 +81,13 @@ pub struct Planning {
     pub seen: Vec<Vec<i32>>,
 }
 
-/// The memory of a rank in the beginning.
+/// The initial memory of a rank.
 pub fn initial(step: usize, rank: usize) -> Vec<i32> {
     (0..SLOTS).map(|slot| (mix(step as u32, rank, slot + 50) % 1000) as i32).collect()
 }
 
 impl Access {
-    /// The access with numbers that exist.
+    /// The access with numbers reduced to their ranges.
     fn in_range(&self, ranks: usize) -> Access {
         let single = matches!(self.what, What::FetchAndSum | What::CompareAndSwap { .. });
         let count = if single { 1 } else { self.count.clamp(1, 4) };

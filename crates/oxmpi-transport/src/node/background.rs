@@ -1,10 +1,10 @@
-//! Operations that go on in the background: the rounds of the blocking ones, begun and ended
-//! without waiting in between.
+//! Background operations: the rounds of the blocking ones, begun and ended without waiting in
+//! between.
 //!
-//! A [`BoardRun`] is moved by [`Node::advance`] whenever its process makes progress. A board has
-//! one round at a time, so a run is begun when the one before it has ended, in the order of the
-//! calls; `oxmpi-core/src/collective/board.rs` keeps that order. Nothing here waits: a run that
-//! cannot go on says so and is moved again later.
+//! [`Node::advance`] advances a [`BoardRun`] whenever its process makes progress. A board has one
+//! round at a time, so a run begins when the previous one has ended, in the order of the calls;
+//! `oxmpi-core/src/collective/board.rs` keeps that order. Nothing here waits: a run that cannot
+//! continue says so and is advanced again later.
 
 use super::{CallSignature, Node, Reduction, Wait};
 use oxmpi_abi::Result;
@@ -15,21 +15,21 @@ use oxmpi_coll::choose::{BoardWay, Kind};
 use oxmpi_datatype::{Source, Target};
 use std::sync::atomic::{Ordering, fence};
 
-/// An operation with its memory, which the program keeps until the operation has ended.
+/// An operation with its memory, which stays valid until the operation has ended.
 pub enum Work {
     Barrier,
     Bcast {
         root: usize,
         buf: Target<'static>,
     },
-    /// `recv` is the root's; `send` is `None` at a root in place.
+    /// Only the root has `recv`; `send` is `None` at a root that is in place.
     Gather {
         root: usize,
         block: usize,
         send: Option<Source<'static>>,
         recv: Option<Target<'static>>,
     },
-    /// `send` is the root's; `recv` is `None` at a root in place.
+    /// Only the root has `send`; `recv` is `None` at a root that is in place.
     Scatter {
         root: usize,
         block: usize,
@@ -48,13 +48,13 @@ pub enum Work {
         send: Option<Source<'static>>,
         recv: Target<'static>,
     },
-    /// `recv` is the root's.
+    /// Only the root has `recv`.
     Reduce {
         root: usize,
         vectors: Vectors,
     },
     Allreduce(Vectors),
-    /// The reduction is of one rank's block.
+    /// The reduction is that of one rank's block.
     ReduceScatterBlock(Vectors),
     Scan {
         exclusive: bool,
@@ -62,8 +62,7 @@ pub enum Work {
     },
 }
 
-/// The operands and the results of a reduction, each without gaps. In place both are the same
-/// memory.
+/// The operands and results of a reduction, both without gaps. In place both are the same memory.
 pub struct Vectors {
     reduction: Reduction,
     send: Source<'static>,
@@ -77,8 +76,8 @@ impl Vectors {
     /// no result, `recv` may be anything. The kernel is for the elements.
     pub unsafe fn new(reduction: Reduction, send: *const u8, blocks: usize, recv: *mut u8) -> Vectors {
         let bytes = reduction.bytes();
-        // SAFETY: the caller says that the memory is there until the operation has ended, which
-        // owns these values.
+        // SAFETY: the memory is valid until the operation has ended: this function's condition; the
+        // operation owns these values.
         unsafe { Vectors { reduction, send: Source::dense(send, bytes * blocks), recv: Target::dense(recv, bytes) } }
     }
 
@@ -90,7 +89,7 @@ impl Vectors {
         self.recv.as_dense().unwrap_or(std::ptr::null_mut())
     }
 
-    /// A piece of the elements: the reduction of it, our operands and where the results go.
+    /// A piece of the elements: its reduction, our operands and the address of the results.
     fn piece(&self, (at, count): (usize, usize)) -> (Reduction, *const u8, *mut u8) {
         let offset = at * self.reduction.element;
         let piece = Reduction { count, ..self.reduction };
@@ -109,17 +108,17 @@ pub struct BoardRun {
     total: usize,
     most: usize,
     done: usize,
-    /// Which round of the piece this is, where it has two.
+    /// Whether this is the second round of the piece, if it has two.
     second: bool,
-    /// The round was begun.
+    /// Whether the round was begun.
     begun: bool,
-    /// We are counted among those who wait for others to finish earlier rounds.
+    /// Whether we are registered as waiting for others to finish earlier rounds.
     is_waiting: bool,
-    /// How often others were looked for in vain in this round.
+    /// Polls in vain in this round.
     looks: u32,
 }
 
-/// How far a run has come.
+/// The result of advancing a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Advance {
     /// It waits for other ranks.
@@ -129,13 +128,13 @@ pub enum Advance {
     Ended,
 }
 
-/// Pieces of long reductions for all, of which each rank computes a part.
+/// Pieces of long reductions for all ranks, of which each rank computes a part.
 const PARTS: usize = 256 << 10;
 
-/// Looks in vain before a rank says in which call it waits, and looks for ranks in other calls.
+/// Polls in vain before a rank publishes its call, and searches for ranks in other calls.
 const LOOKS: u32 = 32;
 
-/// Whose entries a round waits for.
+/// The ranks whose entries a round waits for.
 enum Awaited {
     Nobody,
     All,
@@ -145,7 +144,7 @@ enum Awaited {
 }
 
 impl Work {
-    /// The function, by the name of its narrow form: ranks may mix both.
+    /// The function, by its small-count form: ranks may mix both.
     fn fun(&self) -> Fun {
         match self {
             Work::Barrier => Fun::Ibarrier,
@@ -185,12 +184,12 @@ impl Work {
 }
 
 impl BoardRun {
-    /// Bytes or elements of the piece that is under way: where it begins, and how many they are.
+    /// The piece under way, in bytes or elements: its start and length.
     fn piece(&self) -> (usize, usize) {
         (self.done, self.most.min(self.total - self.done))
     }
 
-    /// Goes on to the next round; `false` if that was the last.
+    /// Goes on to the next round; `false` after the last one.
     fn next(&mut self) -> bool {
         (self.begun, self.looks) = (false, 0);
         if self.way == BoardWay::FixedParts && !self.second {
@@ -204,15 +203,14 @@ impl BoardRun {
 }
 
 impl Node {
-    /// The way of an operation of so many bytes that goes on in the background; `None` for one by
-    /// messages.
+    /// The algorithm of a background operation of so many bytes; `None` if it goes by messages.
     #[inline]
     pub fn background_way(&self, kind: Kind, bytes: usize) -> Option<BoardWay> {
         let ways = &self.background[kind as usize];
         ways.iter().rev().find(|(from, _)| *from <= bytes).and_then(|(_, way)| *way)
     }
 
-    /// A run of an operation that goes this way. `history`: as for [`Node::set_history`].
+    /// A run of an operation with this algorithm. `history` as for [`Node::set_history`].
     pub fn run(&self, work: Work, way: BoardWay, history: u64) -> BoardRun {
         let (total, most) = match &work {
             Work::Barrier => (0, 1),
@@ -233,8 +231,8 @@ impl Node {
         BoardRun { work, way, call, history, total, most, done, second, begun, is_waiting, looks }
     }
 
-    /// Goes on with a run as far as it can without waiting. The runs of a
-    /// board are moved one after the other. After an error comes [`Node::abandon`].
+    /// Advances a run as far as possible without waiting. The runs of a board are advanced one
+    /// after another. After an error, call [`Node::abandon`].
     pub fn advance(&mut self, run: &mut BoardRun, wait: &mut impl Wait) -> Result<Advance> {
         let mut advance = Advance::Waiting;
         loop {
@@ -247,7 +245,7 @@ impl Node {
                 run.begun = true;
                 self.begin(run, wait)?;
                 // Of ranks that publish at the same time, at least one sees all entries and wakes
-                // those that sleep: the others may not look again for long.
+                // those that sleep; the others may not poll again for long.
                 fence(Ordering::SeqCst);
             }
             if !self.has_come(run) {
@@ -261,16 +259,16 @@ impl Node {
         }
     }
 
-    /// Gives up a run that has failed, or that will never end. Where the ranks are still in step,
-    /// they can go on with the next.
+    /// Abandons a run that has failed, or that will never end. Ranks that are still in step can
+    /// continue with the next one.
     #[cold]
     pub fn abandon(&mut self, run: &mut BoardRun, wait: &mut impl Wait) {
         self.wait_for_room(run, false);
         self.fail(wait);
     }
 
-    /// Whether the round of a run can be begun without waiting for others to finish earlier ones.
-    /// If not, they wake us.
+    /// Whether the round of a run can begin without waiting for others to finish earlier ones. If
+    /// not, they wake us.
     fn has_room(&mut self, run: &mut BoardRun) -> bool {
         let has_room = match self.written(run) {
             Some(bytes) => self.member.has_room(bytes),
@@ -318,7 +316,7 @@ impl Node {
         }
     }
 
-    /// Whether all entries are there that the round of a run waits for.
+    /// Whether all entries that the round of a run waits for have arrived.
     fn has_come(&self, run: &BoardRun) -> bool {
         match self.awaited(run) {
             Awaited::Nobody => true,
@@ -328,7 +326,7 @@ impl Node {
         }
     }
 
-    /// Others have not come yet: an error if they never will.
+    /// Others have not arrived yet: an error if they never will.
     fn look_for_others(&mut self, run: &mut BoardRun, wait: &mut impl Wait) -> Result<()> {
         self.check()?;
         if run.looks < LOOKS {
@@ -391,7 +389,7 @@ impl Node {
         }
     }
 
-    /// Ends the round of a run: all that it waits for is there.
+    /// Ends the round of a run, after all its entries have arrived.
     fn end(&mut self, run: &BoardRun, wait: &mut impl Wait) -> Result<()> {
         let (way, piece) = (run.way, run.piece());
         match &run.work {
@@ -435,14 +433,14 @@ impl Node {
             }
             Work::Scan { exclusive, vectors } => {
                 let (piece, own, out) = vectors.piece(piece);
-                // SAFETY: the vectors hold the operands of the piece and, but at the first rank of
-                // an exclusive scan, room for the results.
+                // SAFETY: the vectors hold the operands of the piece and, except at the first rank
+                // of an exclusive scan, room for the results.
                 unsafe { self.end_scan(wait, &piece, *exclusive, own, out) }
             }
         }
     }
 
-    /// Takes the parts of a piece that the other ranks have computed.
+    /// Copies the parts of a piece that the other ranks have computed.
     ///
     /// # Safety
     /// `out` can be written for the elements of the piece.

@@ -66,7 +66,7 @@ impl Node {
     ) -> Result<()> {
         if self.rank() != root {
             self.await_entry(wait, root)?;
-            // SAFETY: the root has written so many bytes.
+            // SAFETY: the root has written `bytes` bytes there in this round.
             unsafe { unpack(buf, at, self.found(root, self.member.round(), bytes), bytes) };
         }
         self.close(wait);
@@ -165,7 +165,7 @@ impl Node {
         let round = self.open(wait, call)?;
         let to = self.target(wait, round, bytes * self.ranks())?;
         for rank in self.others() {
-            // SAFETY: our staging buffer has a place for everybody's piece.
+            // SAFETY: our staging buffer has room for a piece for every rank.
             unsafe { pack(send, rank * block + at, to.wrapping_add(rank * bytes), bytes) };
         }
         self.member.publish();
@@ -233,7 +233,7 @@ impl Node {
         let round = self.open(wait, call)?;
         self.write(wait, round, from, start + at, bytes)?;
         self.member.publish();
-        // While the others' are on their way.
+        // Copied while the blocks of the others are on their way.
         if let Some(send) = send {
             local::copy_part(send, at, recv, own + at, bytes);
         }
@@ -252,7 +252,7 @@ impl Node {
         let (unpack, round) = (unpack_for(way), self.member.round());
         for rank in self.others() {
             self.await_entry(wait, rank)?;
-            // SAFETY: that rank has written so many bytes.
+            // SAFETY: that rank has written `bytes` bytes there in this round.
             unsafe { unpack(recv, rank * block + at, self.found(rank, round, bytes), bytes) };
         }
         self.exchanged(wait);
@@ -296,7 +296,7 @@ impl Node {
         let to = self.target(wait, round, bytes * self.ranks())?;
         for rank in self.others() {
             let to = to.wrapping_add(rank * bytes);
-            // SAFETY: our staging buffer has a place for everybody's piece.
+            // SAFETY: our staging buffer has room for a piece for every rank.
             unsafe { pack(from, rank * block + at, to, bytes) };
             if self.ranks() == 2 && bytes * 2 > ENTRY_BYTES {
                 demote_lines(to, bytes);
@@ -331,7 +331,7 @@ impl Node {
         Ok(())
     }
 
-    /// The longest piece of a block when a rank writes one for everybody.
+    /// The longest piece of a block when a rank writes one piece for every rank.
     pub(super) fn stride(&self, block: usize) -> usize {
         let most = self.chunk() / self.ranks();
         // Whole cache lines, unless the blocks are small.

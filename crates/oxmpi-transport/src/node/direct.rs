@@ -356,7 +356,8 @@ impl Node {
 
     /// The addresses in the entry of a rank that has arrived.
     pub(super) fn addresses(&self, rank: usize) -> (usize, usize) {
-        // SAFETY: the line of a rank that has arrived, aligned to 16 bytes; nobody writes to it before we finish.
+        // SAFETY: the entry of a rank that has arrived, aligned to 16 bytes; nobody writes to it
+        // before we finish.
         let [first, second] = unsafe { self.member.body(rank, self.member.round()).cast::<[u64; 2]>().read() };
         (first as usize, second as usize)
     }

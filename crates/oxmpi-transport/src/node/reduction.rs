@@ -76,7 +76,8 @@ impl Node {
         }
         let way = self.choices.allreduce.long(bytes);
         if way == BoardWay::Direct {
-            // SAFETY: as the caller says.
+            // SAFETY: `own` has the elements of the reduction, and `out` room for them: this
+            // function's condition.
             return unsafe {
                 match self.ranks() {
                     2 => self.reduce_directly(wait, reduction, call, own, Some(out)),
@@ -84,11 +85,12 @@ impl Node {
                 }
             };
         }
-        // SAFETY: as the caller says.
+        // SAFETY: `own` has the elements of the reduction, and `out` room for them: this function's
+        // condition.
         unsafe { self.allreduce_in_parts(wait, reduction, call, way, own, out) }
     }
 
-    /// Shows so many bytes of operands to all.
+    /// Writes so many bytes of operands for all ranks.
     ///
     /// # Safety
     /// `own` can be read for so many bytes.
@@ -108,7 +110,7 @@ impl Node {
         Ok(())
     }
 
-    /// Combines a part of the operands that all have shown: from an element on so many.
+    /// Combines a part of the operands that all ranks have written: so many elements from one on.
     ///
     /// # Safety
     /// `own` can be read and `out` written for the elements of the reduction, all of which were shown.
@@ -123,10 +125,12 @@ impl Node {
     ) -> Result<()> {
         self.meet_all(wait)?;
         let (bytes, start, round) = (reduction.bytes(), first * reduction.element, self.member.round());
-        // Our own elements not from our staging buffer, whose lines others are taking.
+        // Our own elements are not read from our staging buffer, whose cache lines the others are
+        // fetching.
         let shown = |rank| if rank == self.rank() { own } else { self.found(rank, round, bytes) };
         let source = |rank| shown(rank).wrapping_add(start);
-        // SAFETY: everybody has written all elements, of which these are some; `out` has room for all.
+        // SAFETY: all ranks have written all elements, and these are some of them; `out` has room
+        // for all.
         unsafe { self.fold(reduction, count, source, out.wrapping_add(start), None) };
         self.close(wait);
         Ok(())
@@ -154,7 +158,8 @@ impl Node {
                 // SAFETY: `own` has all elements and, at the root, `out` room for them.
                 return unsafe { self.reduce_along_chain(wait, reduction, call, root, own, out) };
             }
-            // SAFETY: as the caller says.
+            // SAFETY: `own` has all elements and, at the root, `out` room for them: this function's
+            // condition.
             BoardWay::Direct => return unsafe { self.reduce_directly(wait, reduction, call, own, out) },
             _ => {}
         }
@@ -198,7 +203,7 @@ impl Node {
         Ok(())
     }
 
-    /// `order`: whose operand comes at a place.
+    /// `order` gives the rank of the operand at an index.
     ///
     /// # Safety
     /// `own` can be read and, at the root, `out` written for the elements of the piece.
@@ -245,7 +250,7 @@ impl Node {
         Ok(())
     }
 
-    /// Elements of a piece of everybody's block.
+    /// Elements of a piece of each rank's block.
     pub(super) fn scattered_piece(&self, reduction: &Reduction) -> usize {
         (self.chunk() / self.ranks() / reduction.element).max(1)
     }
@@ -267,7 +272,8 @@ impl Node {
         for rank in self.others() {
             let from = own.wrapping_add(rank * reduction.bytes() + offset);
             let to = self.member.staging(self.rank(), place + rank * bytes).as_ptr();
-            // SAFETY: our staging buffer has a place for everybody's piece, and `own` has the elements.
+            // SAFETY: our staging buffer has room for a piece for every rank, and `own` has the
+            // elements.
             unsafe { copy::bytes(from, to, bytes) };
         }
         self.member.publish();
@@ -292,8 +298,8 @@ impl Node {
             _ if rank == me => mine,
             _ => self.member.staging(rank, self.heard(rank, round) + me * bytes).as_ptr().cast_const(),
         };
-        // SAFETY: everybody has written our piece. In place, `out` begins where `own` does: what it overwrites is
-        // this piece of our own block, or of blocks that have been sent.
+        // SAFETY: all ranks have written our piece. In place, `out` begins where `own` does: it
+        // overwrites this piece of our own block, or blocks that have been sent.
         unsafe { self.fold(reduction, count, source, out.wrapping_add(offset), None) };
         self.close(wait);
         Ok(())
@@ -401,12 +407,13 @@ impl Node {
             if let Some(out) = out {
                 let round = self.listen(call)?;
                 self.await_entry(wait, before)?;
-                // SAFETY: the rank before us has written as many elements; the rest is as the caller says.
+                // SAFETY: the rank before us has written as many elements; `own` has them and `out`
+                // room for them.
                 unsafe { kernel(self.found(before, round, bytes), own, out.wrapping_add(offset), count) };
             } else {
                 let round = self.open(wait, call)?;
                 let to = self.own_area(wait, &mut areas, index, behind, bytes)?;
-                // SAFETY: an area has room for a piece; the rest is as above.
+                // SAFETY: an area has room for a piece, and `own` has its elements.
                 unsafe {
                     if before == root {
                         copy::bytes(own, to, bytes);
@@ -514,8 +521,8 @@ pub(super) unsafe fn fold(
         ask(behind * element, (count - behind).min(most));
         let to = out.wrapping_add(at);
         let mut left = source(0).wrapping_add(at);
-        // SAFETY: as the caller says; a part fits into the scratch memory. `out` is written last, when all sources of
-        // these elements but one have been read.
+        // SAFETY: this function's condition; a part fits into the scratch memory. `out` is written
+        // last, when all sources of these elements but one have been read.
         unsafe {
             for rank in 1..ranks - 1 {
                 let so_far = scratch.as_mut_ptr().cast::<u8>();

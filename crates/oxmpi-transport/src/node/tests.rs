@@ -192,7 +192,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
                 // SAFETY: both have `count` words.
                 None => unsafe { node.reduce(wait, &reduction, root, from, to).unwrap() },
             }
-            // Along a chain the root comes last.
+            // Along a chain the root is last.
             let way = later.unwrap_or_else(|| node.choices.reduce.of(block));
             let turn = if matches!(way, BoardWay::Chain | BoardWay::ChainOrder) { root + 1 } else { 0 };
             let order = (turn..ranks).chain(0..turn);
@@ -273,7 +273,7 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
                 Some(way) => {
                     drive(node, Work::ReduceScatterBlock(vectors(bytes(&send), ranks, to)), way).unwrap();
                 }
-                // SAFETY: a block for every rank, and one.
+                // SAFETY: `send` has a block for every rank, the result one block.
                 None => unsafe { node.reduce_scatter_block(wait, &reduction, bytes(&send), to.cast()).unwrap() },
             }
             let result = if in_place { &send[..count] } else { &out[..] };

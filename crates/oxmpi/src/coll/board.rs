@@ -251,7 +251,7 @@ pub(super) unsafe fn scan<F: Form>(
         return Ok(None);
     }
     let (own, out) = if exclusive && rank == 0 && !is_in_place(operands.send) && operands.send != operands.recv {
-        // Nothing is received. (Where both buffers are one, everybody finds fault with that.)
+        // The first rank receives nothing. (All ranks report aliased buffers.)
         let Some(own) = source(&guard, operands, count, 1) else { return Ok(None) };
         (own, std::ptr::null_mut())
     } else {
