@@ -33,4 +33,5 @@ mod sync;
 pub mod trust;
 pub mod wait;
 pub mod wait_record;
+pub mod wake_pipe;
 pub mod work_request;

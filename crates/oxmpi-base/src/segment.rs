@@ -111,7 +111,11 @@ pub struct RankBlock {
     pub differed: SeqRecord<2>,
     /// When the rank was last woken, in nanoseconds of the monotonic clock.
     pub woken_at: AtomicU64,
-    _pad2: [u8; 24],
+    /// Where the rank's pipe can be opened, if it sleeps there: a process, and the number of a descriptor in it (see
+    /// `wake_pipe.rs`).
+    pub wake_pid: AtomicU32,
+    pub wake_fd: AtomicU32,
+    _pad2: [u8; 16],
 }
 
 pub const IN_CALL: u32 = 1 << 31;

@@ -1,5 +1,6 @@
 //! Waiting for a peer without wasting CPU time: spin while every rank has a CPU, yield the CPU when
-//! ranks outnumber CPUs, then sleep on a futex in the segment.
+//! ranks outnumber CPUs, then sleep: on a futex in the segment, or in `epoll_wait` where the rank has
+//! sockets (`wake_pipe.rs`).
 //!
 //! The waker must not pay for sleepers that do not exist. After it has published a packet, it only
 //! loads the peer's `sleep` word, without a fence. The sleeper has the fence: it sets the word,
@@ -8,6 +9,7 @@
 
 use crate::load::{self, now};
 use crate::segment::{JobHeader, RankBlock};
+use crate::wake_pipe;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
@@ -76,12 +78,14 @@ pub fn wake(job: &JobHeader, peer: &RankBlock, barrier: WakeFence) {
 pub fn wake_now(job: &JobHeader, peer: &RankBlock) {
     peer.woken_at.store(now(), Ordering::Relaxed);
     let was = peer.sleep.swap(0, Ordering::AcqRel);
-    if was == COUNTED {
+    if was & !IN_EPOLL == COUNTED {
         // Count the sleeper now: a rank that spins on its CPU must see the oversubscription before
         // the sleeper runs.
         job.awake.fetch_add(1, Ordering::Relaxed);
     }
-    if was != 0 {
+    if was & IN_EPOLL != 0 {
+        wake_pipe::wake(peer);
+    } else if was != 0 {
         futex_wake(&peer.sleep, i32::MAX);
     }
 }
@@ -91,40 +95,69 @@ const COUNTED: u32 = 1;
 /// The same while one of several threads sleeps; the rank stays counted as awake, because its other
 /// threads may run.
 const UNCOUNTED: u32 = 2;
+/// Set beside one of them while the rank sleeps in `epoll_wait`.
+pub(crate) const IN_EPOLL: u32 = 4;
 
-/// Announces that this rank is about to sleep; `alone` if it has no other thread in the library.
-/// The caller looks for work again, then calls [`sleep`], or [`wake_now`] on itself.
-pub fn prepare_to_sleep(job: &JobHeader, me: &RankBlock, barrier: WakeFence, alone: bool) {
-    if alone {
-        job.awake.fetch_sub(1, Ordering::Relaxed);
+/// A thread that is about to sleep, or has slept; `alone` if the rank has no other thread in the library.
+#[derive(Clone, Copy)]
+pub struct Sleep<'a> {
+    pub job: &'a JobHeader,
+    pub block: &'a RankBlock,
+    pub alone: bool,
+}
+
+impl Sleep<'_> {
+    #[inline]
+    fn word(&self) -> u32 {
+        if self.alone { COUNTED } else { UNCOUNTED }
     }
-    me.sleep.store(if alone { COUNTED } else { UNCOUNTED }, Ordering::SeqCst);
-    match barrier {
-        WakeFence::Asymmetric => {
-            membarrier(MEMBARRIER_GLOBAL_EXPEDITED);
+
+    /// Sets the sleep word, with a bit that says how the rank sleeps.
+    pub(crate) fn announce(&self, how: u32, barrier: WakeFence) {
+        if self.alone {
+            self.job.awake.fetch_sub(1, Ordering::Relaxed);
         }
-        WakeFence::Symmetric => fence(Ordering::SeqCst),
+        self.block.sleep.store(self.word() | how, Ordering::SeqCst);
+        match barrier {
+            WakeFence::Asymmetric => {
+                membarrier(MEMBARRIER_GLOBAL_EXPEDITED);
+            }
+            WakeFence::Symmetric => fence(Ordering::SeqCst),
+        }
+    }
+
+    /// The sleep that began at `start` is over. With several threads the word is not reset, because
+    /// others may sleep on it too; at worst the next message makes a needless system call.
+    pub(crate) fn woke_up(&self, how: u32, start: u64) {
+        let Sleep { job, block, alone } = *self;
+        load::slept();
+        // Measure the wake latency, but not where ranks outnumber CPUs: there the delay is expected.
+        // The waker stored the time before it cleared the word. A time before `start` means that we
+        // did not sleep.
+        let woken_at = (block.sleep.load(Ordering::Acquire) == 0).then(|| block.woken_at.load(Ordering::Relaxed));
+        if let Some(woken_at) = woken_at.filter(|&at| at > start && job.has_cpu_for_all()) {
+            WAKE_LATENCY.was(now().saturating_sub(woken_at));
+        }
+        let word = self.word() | how;
+        if alone && block.sleep.compare_exchange(word, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            // No waker has counted this rank: the sleep timed out, or a socket ended it.
+            job.awake.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
-/// Sleeps until woken, or for `limit`, after [`prepare_to_sleep`]. With several threads the word is
-/// not reset, because others may sleep on it too; at worst the next message makes a needless system
-/// call.
+/// Announces that this rank is about to sleep on its word; `alone` if it has no other thread in the
+/// library. The caller looks for work again, then calls [`sleep`], or [`wake_now`] on itself.
+pub fn prepare_to_sleep(job: &JobHeader, me: &RankBlock, barrier: WakeFence, alone: bool) {
+    Sleep { job, block: me, alone }.announce(0, barrier);
+}
+
+/// Sleeps until woken, or for `limit`, after [`prepare_to_sleep`].
 pub fn sleep(job: &JobHeader, me: &RankBlock, limit: Duration, alone: bool) {
+    let sleep = Sleep { job, block: me, alone };
     let start = now();
-    futex_wait(&me.sleep, if alone { COUNTED } else { UNCOUNTED }, Some(limit));
-    load::slept();
-    // Measure the wake latency, but not where ranks outnumber CPUs: there the delay is expected.
-    // The waker stored the time before it cleared the word. A time before `start` means that we did
-    // not sleep.
-    let woken_at = (me.sleep.load(Ordering::Acquire) == 0).then(|| me.woken_at.load(Ordering::Relaxed));
-    if let Some(woken_at) = woken_at.filter(|&at| at > start && job.has_cpu_for_all()) {
-        WAKE_LATENCY.was(now().saturating_sub(woken_at));
-    }
-    if alone && me.sleep.compare_exchange(COUNTED, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-        // The sleep timed out, so no waker has counted this rank.
-        job.awake.fetch_add(1, Ordering::Relaxed);
-    }
+    futex_wait(&me.sleep, sleep.word(), Some(limit));
+    sleep.woke_up(0, start);
 }
 
 /// Sleeps while the word has the expected value, or for `limit`; may return early.

@@ -1,23 +1,36 @@
 //! Ranks that reach each other over TCP connections of the loopback interface, without agents: whoever connects makes
 //! both ends, and hands the other one over as an agent does.
 
-use crate::{AbortOnPanic, Rank};
+use crate::{AbortOnPanic, Rank, world};
+use oxmpi_abi::constants::MPI_THREAD_MULTIPLE;
+use oxmpi_abi::functions::Fun;
+use oxmpi_base::address::JobId;
 use oxmpi_base::address::ProcessId;
-use oxmpi_base::ids::NodeId;
+use oxmpi_base::ids::{NodeId, WorldRank};
+use oxmpi_base::segment::Segment;
 use oxmpi_base::socket;
+use oxmpi_boot::deal;
+use oxmpi_boot::nodes::NodeTable;
+use oxmpi_core::call::{Call, On};
 use oxmpi_core::engine::Engine;
+use oxmpi_core::library::Library;
+use oxmpi_core::process::Process;
+use oxmpi_core::wait::waiting::Unending;
 use oxmpi_transport::tcp::connect::{Arrival, Arrivals, ConnectError, Connector, Pending, hand_over, pair};
 use oxmpi_transport::{Links, Slot};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 const JOB: [u8; 16] = *b"a job of a test.";
 
 /// The sockets of the ranks to which connections are handed over.
 pub struct Mesh {
     agents: Vec<OwnedFd>,
+    /// Node and slot of each.
+    places: Vec<(u32, u32)>,
     /// Steps that a connection takes at most, and that handing it over takes.
     pub delay: usize,
 }
@@ -49,7 +62,9 @@ impl Connector for Loopback {
         let (theirs, _) = listener.accept().map_err(failed)?;
         let (ready, writer) = socket::pipe().map_err(failed)?;
         drop(writer);
-        let to = to.node.number() as usize;
+        let place = (to.node.number(), to.slot.index() as u32);
+        let to = self.mesh.places.iter().position(|&known| known == place);
+        let to = to.ok_or_else(|| ConnectError("no such rank".into()))?;
         let steps = if self.mesh.delay == 0 { 0 } else { (self.me * 7 + to * 3) % self.mesh.delay };
         let (mesh, ours, theirs) = (Arc::clone(&self.mesh), Some(ours.into()), Some(theirs.into()));
         Ok(Box::new(Made { mesh, me: self.me, to, ours, theirs, steps, ready }))
@@ -63,8 +78,7 @@ impl Pending for Made {
             return Ok(None);
         }
         if let Some(theirs) = &self.theirs {
-            let arrival = Arrival { job: JOB, node: NodeId::new(self.me as u32), slot: Slot::FIRST };
-            match hand_over(self.mesh.agents[self.to].as_fd(), &arrival, theirs.as_fd()) {
+            match self.mesh.try_hand(self.to, self.me, theirs.as_fd()) {
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(None),
                 other => other.map_err(|error| ConnectError(error.to_string()))?,
             }
@@ -81,23 +95,83 @@ impl Pending for Made {
 impl Mesh {
     /// Hands a connection over to a rank, as if another one had made it.
     pub fn hand(&self, to: usize, from: usize, connection: BorrowedFd<'_>) {
-        let arrival = Arrival { job: JOB, node: NodeId::new(from as u32), slot: Slot::FIRST };
-        hand_over(self.agents[to].as_fd(), &arrival, connection).expect("room in a socket");
+        self.try_hand(to, from, connection).expect("room in a socket");
+    }
+
+    fn try_hand(&self, to: usize, from: usize, connection: BorrowedFd<'_>) -> std::io::Result<()> {
+        let (node, slot) = self.places[from];
+        let slot = Slot::new(slot as usize).expect("a slot of a small node");
+        hand_over(self.agents[to].as_fd(), &Arrival { job: JOB, node: NodeId::new(node), slot }, connection)
     }
 }
 
 /// The sockets of so many ranks, and each rank's end.
 pub fn mesh(ranks: usize, delay: usize) -> (Arc<Mesh>, Vec<OwnedFd>) {
-    let (agents, ends) = (0..ranks).map(|_| pair().expect("sockets for a test")).unzip();
-    (Arc::new(Mesh { agents, delay }), ends)
+    mesh_of((0..ranks as u32).map(|node| (node, 0)).collect(), delay)
+}
+
+fn mesh_of(places: Vec<(u32, u32)>, delay: usize) -> (Arc<Mesh>, Vec<OwnedFd>) {
+    let (agents, ends) = places.iter().map(|_| pair().expect("sockets for a test")).unzip();
+    (Arc::new(Mesh { agents, places, delay }), ends)
 }
 
 /// The links of one rank.
 pub fn links(mesh: &Arc<Mesh>, me: usize, end: OwnedFd) -> Links {
     let mut links = Links::attach_alone(mesh.agents.len(), me).expect("shared memory for a test");
+    connect(&mut links, mesh, me, end);
+    links
+}
+
+fn connect(links: &mut Links, mesh: &Arc<Mesh>, me: usize, end: OwnedFd) {
     let connector = Box::new(Loopback { mesh: Arc::clone(mesh), me });
     links.use_tcp(connector, Arrivals::new(end), JOB).expect("descriptors for a test");
-    links
+}
+
+/// Runs `body` for every rank with a whole library, on nodes that share no memory: `nodes` has the node of each rank.
+/// No wait of the library looks around by itself before `longest_sleep`.
+pub fn run_world(nodes: &[u32], longest_sleep: Duration, body: impl Fn(&world::Rank<'_>) + Sync) {
+    let places: Vec<(u32, u32)> = (0..nodes.len())
+        .map(|rank| (nodes[rank], nodes[..rank].iter().filter(|&&node| node == nodes[rank]).count() as u32))
+        .collect();
+    let blocks = deal::blocks(&places);
+    let count = |node: u32| nodes.iter().filter(|&&other| other == node).count();
+    let most = nodes.iter().max().map_or(0, |&most| most + 1);
+    let segments: Vec<_> = (0..most).map(|node| Segment::create(count(node).max(1), 2).expect("memory")).collect();
+    let (mesh, ends) = mesh_of(places, 0);
+    let size = nodes.len();
+    let (mesh, body, barrier, blocks, segments) = (&mesh, &body, &Barrier::new(size), &blocks, &segments);
+    std::thread::scope(|scope| {
+        for (me, end) in ends.into_iter().enumerate() {
+            scope.spawn(move || {
+                let library = Library::new();
+                world::begin(&library, MPI_THREAD_MULTIPLE, || {
+                    let segment = Segment::attach(segments[nodes[me] as usize].0.as_fd()).expect("it was just made");
+                    let rank = WorldRank::new(me).expect("a rank of the table");
+                    let table = NodeTable::new(blocks.clone(), rank, false).expect("a table of nodes");
+                    let job = JobId { inode: 1, holder: 1, fd: 1 };
+                    let mut links = Links::attach_on(segment, job, table).expect("a free slot");
+                    connect(&mut links, mesh, me, end);
+                    let mut process = Process::of(links, true);
+                    process.longest_sleep = longest_sleep;
+                    process
+                });
+                barrier.wait();
+                let failure = AbortOnPanic(me);
+                body(&world::Rank::new(me, size, &library));
+                barrier.wait();
+                let call = Call::new(&library, Fun::Finalize, On::World);
+                let mut guard = call.enter().expect("the world is active");
+                guard.engine.node().prepare_to_leave();
+                let parted = |process: &mut Process| process.engine.part().then_some(());
+                call.wait(&mut guard, &Unending, parted).expect("nothing fails that cannot");
+                drop((guard, failure));
+                assert!(library.retire());
+                library.leave();
+                // Nobody unmaps what a peer may still read.
+                barrier.wait();
+            });
+        }
+    });
 }
 
 pub(crate) fn run(ranks: usize, body: impl Fn(&mut Rank) + Sync) {

@@ -50,6 +50,12 @@ pub struct Rank<'l> {
 /// A run in shared memory that lasts longer hangs.
 pub const LONGEST_RUN: Duration = Duration::from_secs(120);
 
+impl<'l> Rank<'l> {
+    pub(crate) fn new(me: usize, size: usize, library: &'l Library) -> Rank<'l> {
+        Rank { me, size, library, network: None }
+    }
+}
+
 impl Rank<'_> {
     /// A call on the world.
     pub fn call(&self, fun: Fun) -> Call<'_> {
@@ -80,7 +86,7 @@ pub fn run(name: &str, ground: &Ground, size: usize, body: impl Fn(&Rank<'_>) + 
     }
 }
 
-fn begin(library: &Library, thread_level: i32, process: impl FnOnce() -> Process) {
+pub(crate) fn begin(library: &Library, thread_level: i32, process: impl FnOnce() -> Process) {
     let joined = library.join(|| Ok(process())).expect("a library that nobody uses yet");
     library.enter().expect("it was just joined").comms.has_world = true;
     library.begin_world(thread_level);

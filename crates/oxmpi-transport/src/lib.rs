@@ -5,6 +5,7 @@
 //! links.rs        all links of a process, in two halves
 //! outgoing.rs     sending: local peers by index, far ones by an entry
 //! incoming.rs     receiving: the senders, and the packets that have arrived
+//! arm.rs          sleeping until a link has something
 //! caps.rs         what a link can do for a pair of processes, and the limits that follow
 //! end.rs          what every link has
 //! far.rs          the links behind an entry for a far peer
@@ -20,6 +21,7 @@
 //! node/           collective operations of ranks that share a board
 //! ```
 
+mod arm;
 mod caps;
 mod end;
 mod far;
@@ -38,6 +40,7 @@ mod table;
 pub mod tcp;
 pub mod transfer;
 
+pub use arm::Armed;
 pub use caps::{Bulk, Caps, Cut, Direct, RING_EAGER, RING_PART, Why};
 pub use end::{Full, Life};
 pub use foreign::Ended;

@@ -48,7 +48,8 @@ impl Links {
     /// From now on ranks of other nodes are reached over TCP: `connector` makes connections, `arrivals` has those that
     /// others make. `job` names the job in both.
     pub fn use_tcp(&mut self, connector: Box<dyn Connector>, arrivals: Arrivals, job: [u8; 16]) -> io::Result<()> {
-        self.tx.network = Some(Box::new(Network::new(connector, arrivals, job)?));
+        let network = Network::new(connector, arrivals, job, self.node().block())?;
+        self.tx.network = Some(Box::new(network));
         self.rx.polls_network = true;
         self.rx.see_foreign_senders(self.tx.node_mut());
         Ok(())

@@ -72,7 +72,7 @@ pub(super) fn flush_and_leave(cx: &Call) {
     if let Some(mut guard) = library::enter() {
         guard.engine.node().prepare_to_leave();
         // Neither can fail: processes that have ended are not waited for.
-        let _ = cx.wait(&mut guard, &Unending, |process| process.engine.is_flushed().then_some(()));
+        let _ = cx.wait(&mut guard, &Unending, |process| process.engine.part().then_some(()));
         // Connected parents and children end together, even when everything has arrived.
         let related = Asking::new(LOOK, |_| None);
         let _ = cx.wait(&mut guard, &related, |process| (!process.awaits_related_jobs()).then_some(()));

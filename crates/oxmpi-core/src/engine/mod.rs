@@ -29,7 +29,9 @@ use ops::Ops;
 use oxmpi_abi::constants::MPI_ERR_INTERN;
 use oxmpi_abi::{Error, Status};
 use oxmpi_transport::transfer::{self, Control};
-use oxmpi_transport::{EAGER, Incoming, Life, Links, MORE, NodeMemory, OFFER, Outgoing, Packet, Peer, PeerTable};
+use oxmpi_transport::{
+    Armed, EAGER, Incoming, Life, Links, MORE, NodeMemory, OFFER, Outgoing, Packet, Peer, PeerTable,
+};
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
@@ -243,6 +245,12 @@ impl Messages {
     /// Facts and memory of the node, to allocate from its segment.
     pub fn node_mut(&mut self) -> &mut NodeMemory {
         self.tx.node_mut()
+    }
+
+    /// Tells all peers that this thread is about to sleep; `alone`: it is the only one of the process
+    /// in the library.
+    pub fn arm(&mut self, alone: bool) -> Armed {
+        self.tx.arm(alone)
     }
 
     /// Whether a process is still running, as far as its link knows.

@@ -81,11 +81,15 @@ impl Engine {
         true
     }
 
-    /// Says farewell to all peers of other nodes, once nothing is to be sent any more; `true` when all have said theirs.
+    /// Says farewell to all peers of other nodes, once nothing is under way any more; `true` when all have said theirs.
     pub fn part(&mut self) -> bool {
-        if self.rx.has_network() {
-            self.progress_network(true);
+        if !self.is_flushed() {
+            return false;
         }
+        if !self.rx.has_network() {
+            return true;
+        }
+        self.progress_network(true);
         self.messages.tx.part()
     }
 

@@ -36,7 +36,7 @@ use crate::process::{Process, SLEEP};
 use crate::request::Active;
 use mismatch::MismatchCheck;
 use oxmpi_abi::{Error, Result};
-use oxmpi_base::wait::{self, Backoff, Step};
+use oxmpi_base::wait::{Backoff, Sleep, Step};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -144,16 +144,17 @@ impl Call<'_> {
     ) -> Option<Result<R>> {
         let (alone, shared) = (!guard.is_shared(), guard.shared());
         let longest = what.longest_sleep().min(guard.longest_sleep);
-        wait::prepare_to_sleep(shared.job(), shared.block(), shared.barrier, alone);
+        let me = Sleep { job: shared.job(), block: shared.block(), alone };
+        let armed = guard.engine.arm(alone);
         // The last poll, now that every sender sees that we sleep.
         let moved = self.progress(guard) || guard.engine.has_copying_to_do();
         let result = ready(guard);
         if moved || result.is_some() {
-            wait::wake_now(shared.job(), shared.block());
+            armed.disarm(&me);
             return result.map(Ok);
         }
         let start = Instant::now();
-        guard.unlocked(|shared| wait::sleep(shared.job(), shared.block(), longest, alone));
+        guard.unlocked(|_| armed.sleep(&me, longest));
         let slept = start.elapsed();
         self.library().sleeps().count(slept);
         if let Some(observer) = self.library().observer() {

@@ -1,12 +1,14 @@
 //! All TCP links of a process: who makes connections, and when sockets are looked at. What happens then is in `poll.rs`.
 
 use super::connect::{Arrivals, Connector, Pending};
-use super::joint::Joint;
+use super::joint::{Connection, Joint};
 use super::tx::TcpTx;
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::Peer;
 use oxmpi_base::load::now;
-use oxmpi_base::socket::{Interest, Ready, ReadySet};
+use oxmpi_base::segment::RankBlock;
+use oxmpi_base::socket::{Interest, Ready};
+use oxmpi_base::wake_pipe::Sleeper;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -16,7 +18,10 @@ pub(crate) struct Network {
     pub connector: Box<dyn Connector>,
     pub arrivals: Arrivals,
     pub job: [u8; 16],
-    pub set: ReadySet,
+    /// Watches the sockets.
+    pub sleeper: Arc<Sleeper>,
+    /// Sockets that are watched for room, too, until a thread has slept.
+    pub writing: Vec<(Peer, Arc<Connection>)>,
     pub pending: Vec<(Peer, Box<dyn Pending>)>,
     /// Links that were opened here and have no receiving end yet.
     pub opened: Vec<(Peer, Arc<Joint>)>,
@@ -43,14 +48,20 @@ const INTERVAL: u64 = 25_000;
 pub const MOST_IDLE: u32 = 4096;
 
 impl Network {
-    pub fn new(connector: Box<dyn Connector>, arrivals: Arrivals, job: [u8; 16]) -> io::Result<Network> {
-        let set = ReadySet::new()?;
-        set.add(arrivals.as_fd(), ARRIVALS, Interest::Read)?;
+    pub fn new(
+        connector: Box<dyn Connector>,
+        arrivals: Arrivals,
+        job: [u8; 16],
+        me: &RankBlock,
+    ) -> io::Result<Network> {
+        let sleeper = Arc::new(Sleeper::new(me)?);
+        sleeper.set().add(arrivals.as_fd(), ARRIVALS, Interest::Read)?;
         Ok(Network {
             connector,
             arrivals,
             job,
-            set,
+            sleeper,
+            writing: Vec::new(),
             pending: Vec::new(),
             opened: Vec::new(),
             peers: Vec::new(),
@@ -69,7 +80,7 @@ impl Network {
         match self.connector.connect(id) {
             Ok(pending) => {
                 // What cannot be watched is looked at with everything else.
-                let _ = self.set.add(pending.readiness(), number(peer) | PENDING, Interest::Read);
+                let _ = self.sleeper.set().add(pending.readiness(), number(peer) | PENDING, Interest::Read);
                 joint.set_connecting(true);
                 joint.set_awaits_second(is_lower);
                 self.pending.push((peer, pending));

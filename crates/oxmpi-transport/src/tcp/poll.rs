@@ -12,6 +12,7 @@ use crate::outgoing::Outgoing;
 use oxmpi_abi::Error;
 use oxmpi_base::ids::Peer;
 use oxmpi_base::socket::{Interest, Ready};
+use oxmpi_base::wake_pipe::Sleeper;
 use oxmpi_datatype::{Cursor, Target};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -54,7 +55,14 @@ impl Incoming {
         for (peer, joint) in std::mem::take(&mut network.opened) {
             self.open_tcp(peer, joint);
         }
-        if network.is_due() || all {
+        let has_slept = network.sleeper.has_slept();
+        if has_slept {
+            for (peer, connection) in std::mem::take(&mut network.writing) {
+                // One that is not read any more is not watched, either.
+                let _ = network.sleeper.set().change(connection.as_fd(), number(peer), Interest::Read);
+            }
+        }
+        if network.is_due() || has_slept || all {
             self.ask_kernel(&mut network, tx, Duration::ZERO);
         }
         network.busy.retain(|&peer| match tx.far_entry(peer) {
@@ -80,8 +88,8 @@ impl Incoming {
         let mut ready = std::mem::take(&mut network.ready);
         ready.clear();
         // A set of descriptors that the process has made fails for no reason that could be mended here.
-        let _ = network.set.wait(limit, &mut ready);
-        for &Ready(found) in &ready {
+        let _ = network.sleeper.set().wait(limit, &mut ready);
+        for &Ready(found) in ready.iter().filter(|&&found| !Sleeper::is_pipe(found)) {
             match found {
                 ARRIVALS => self.take_arrivals(network, tx),
                 found if found & PENDING != 0 => {}
@@ -121,7 +129,7 @@ impl Incoming {
         let Some(rx) = self.tcp(peer) else { return };
         let is_dry = rx.is_dry();
         for connection in rx.take_dropped() {
-            network.set.remove(connection.as_fd());
+            network.sleeper.set().remove(connection.as_fd());
         }
         if !is_dry && !self.ready.contains(&peer) {
             self.ready.push(peer);
@@ -146,7 +154,7 @@ impl Incoming {
                 continue;
             }
             let (_, pending) = network.pending.swap_remove(index);
-            network.set.remove(pending.readiness());
+            network.sleeper.set().remove(pending.readiness());
             let Far::Tcp(tcp) = tx.far_entry(peer) else { continue };
             let joint = Arc::clone(tcp.joint());
             joint.set_connecting(false);
@@ -174,7 +182,7 @@ impl Incoming {
 
     /// From now on a connection is read.
     fn read_from(&mut self, network: &Network, peer: Peer, connection: Arc<Connection>) {
-        let added = network.set.add(connection.as_fd(), number(peer), Interest::Read);
+        let added = network.sleeper.set().add(connection.as_fd(), number(peer), Interest::Read);
         let Some(rx) = self.tcp(peer) else { return };
         if let Err(error) = added {
             rx.joint().fail_on(&connection, &format!("it cannot be watched: {error}"));
@@ -190,7 +198,7 @@ impl Incoming {
                 Ok(None) => return,
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
                 // The agent has ended: no connection comes any more.
-                Err(_) => return network.set.remove(network.arrivals.as_fd()),
+                Err(_) => return network.sleeper.set().remove(network.arrivals.as_fd()),
             }
         }
     }
@@ -219,7 +227,7 @@ impl Incoming {
             (Some(_), true) => tcp.set_fallback(Arc::clone(&connection)),
             (Some(index), false) => {
                 let (_, pending) = network.pending.swap_remove(index);
-                network.set.remove(pending.readiness());
+                network.sleeper.set().remove(pending.readiness());
                 tcp.joint().set_connecting(false);
                 tcp.use_connection(Arc::clone(&connection));
             }
@@ -278,6 +286,23 @@ impl Outgoing {
         let is_waiting = matches!(self.far_entry(peer), Far::Tcp(tcp) if tcp.wants_room());
         if let Some(network) = &mut self.network {
             network.note_sent(peer, is_waiting);
+        }
+    }
+
+    /// Watches the sockets that have no room for what waits, until a thread has slept.
+    pub(crate) fn watch_for_room(&mut self) {
+        let Some(network) = &self.network else { return };
+        let (set, mut writing) = (Arc::clone(&network.sleeper), Vec::new());
+        for &peer in &network.busy {
+            if let Some(Far::Tcp(tcp)) = self.far_known(peer)
+                && let Some(connection) = tcp.connection().filter(|_| tcp.wants_room())
+                && set.set().change(connection.as_fd(), number(peer), Interest::ReadAndWrite).is_ok()
+            {
+                writing.push((peer, Arc::clone(connection)));
+            }
+        }
+        if let Some(network) = &mut self.network {
+            network.writing.append(&mut writing);
         }
     }
 

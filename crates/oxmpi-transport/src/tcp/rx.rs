@@ -98,7 +98,7 @@ impl TcpRx {
 
     /// Whether nothing is here, and the sockets had nothing when they were last asked.
     pub fn is_dry(&self) -> bool {
-        self.streams.iter().all(|stream| stream.is_dry)
+        self.streams.iter().all(|stream| stream.is_dry && !stream.has_bytes_to_pull())
     }
 
     /// The kernel says that there is something to read.
@@ -174,14 +174,8 @@ impl TcpRx {
         let stream = self.streams.iter().find(|stream| stream.body.is_some())?;
         let body = stream.body.as_ref()?;
         let is_next = body.header.sequence == self.expected && self.looked.is_none();
-        if !is_next || body.is_packets || body.left < PULL && !body.is_pulled {
-            return None;
-        }
-        match body.form {
-            Form::Bulk => Some(Pullable { word: Some(body.header.total), left: body.left }),
-            Form::Message { .. } if body.begun => Some(Pullable { word: None, left: body.left }),
-            _ => None,
-        }
+        let word = (body.form == Form::Bulk).then_some(body.header.total);
+        (is_next && body.is_for_pulling()).then_some(Pullable { word, left: body.left })
     }
 
     /// What [`TcpRx::pullable`] says comes as packets.
@@ -230,6 +224,18 @@ impl TcpRx {
     }
 }
 
+impl Body {
+    /// Whether the bytes shall go straight to their place, if they have one.
+    fn is_for_pulling(&self) -> bool {
+        let has_place = match self.form {
+            Form::Bulk => true,
+            Form::Message { .. } => self.begun,
+            Form::Link | Form::Control => false,
+        };
+        has_place && !self.is_packets && (self.left >= PULL || self.is_pulled)
+    }
+}
+
 /// Why a stream ends.
 enum End {
     /// The peer has said so.
@@ -253,7 +259,7 @@ impl Stream {
                         self.link_frame(joint)?;
                         continue;
                     }
-                    if body.is_pulled && !body.is_packets {
+                    if body.is_for_pulling() {
                         return Ok(false);
                     }
                     if self.end - self.start >= self.wanted() {
@@ -285,6 +291,10 @@ impl Stream {
                 return Ok(false);
             }
         }
+    }
+
+    fn has_bytes_to_pull(&self) -> bool {
+        self.start < self.end && self.body.as_ref().is_some_and(Body::is_for_pulling)
     }
 
     fn read_as_packets(&mut self) {

@@ -276,8 +276,13 @@ impl TcpTx {
         if taken < HEADER_BYTES {
             self.queue.extend_from_slice(&header[taken..]);
         }
-        let data = taken.saturating_sub(HEADER_BYTES);
+        let mut data = taken.saturating_sub(HEADER_BYTES);
         cursor.seek(buf, start + data);
+        if data == 0 {
+            // A message that has begun is known by its cursor, so it must have moved.
+            data = bytes.min(SHORT);
+            self.pack(buf, cursor, data);
+        }
         self.set_unfinished(word, bytes - data);
         Ok(())
     }
