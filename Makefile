@@ -19,7 +19,7 @@ ifndef RUSTUP_TOOLCHAIN
 endif
 
 .PHONY: help demo test test-all install bench clean
-.PHONY: deps test-deps stage lint unit loom abi hot programs wrappers kills simulated soak
+.PHONY: deps test-deps stage lint unit loom abi hot programs wrappers kills simulated miri soak
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
@@ -113,7 +113,18 @@ simulated: export OXMPI_SIM_PROGRAMS := 10000
 simulated:
 	cargo test --package oxmpi-testkit --quiet
 
-test-all: test simulated
+# Datatypes in an interpreter that finds undefined behaviour. Miri comes with nightly Rust. It is slow, and
+# has no system calls but the simplest, so few and short cases run.
+miri: export MIRIFLAGS := -Zmiri-permissive-provenance -Zmiri-disable-isolation
+miri: export PROPTEST_CASES := 10
+miri:
+	@if cargo +nightly miri --version > /dev/null 2>&1; then \
+	  cargo +nightly miri test --package oxmpi-datatype --target-dir $(TARGET)/miri --quiet --test shrinking; \
+	else \
+	  echo 'miri: skipped, because no nightly toolchain with the component miri is installed'; \
+	fi
+
+test-all: test simulated miri
 
 soak: stage
 	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500
