@@ -302,7 +302,7 @@ mod tests {
         for made in made {
             let error = made.unwrap_err();
             assert_eq!(error.class(), MPI_ERR_ARG);
-            assert!(error.text().contains("rank 2 gives MPI_UNWEIGHTED"), "{}", error.text());
+            assert!(error.text().contains("rank 2 passes MPI_UNWEIGHTED"), "{}", error.text());
         }
     }
 
