@@ -100,7 +100,7 @@ fn names_culprit(error: &Error, task: &Task, dead: usize, logs: &[Log]) -> bool 
     // When two groups join, the leaders learn which rank has ended, and pass on the class of the
     // error. So do ranks that agree on a file.
     let is_told = error.class() == MPI_ERR_PROC_ABORTED
-        && (text.contains("could not join the other group") || text.contains("which was told why"));
+        && (text.contains("could not join the other group") || text.contains("its error there says why"));
     is_dead || is_left || is_told
 }
 
