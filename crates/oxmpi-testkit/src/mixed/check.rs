@@ -93,7 +93,10 @@ fn names_culprit(error: &Error, task: &Task, dead: usize, logs: &[Log]) -> bool 
     let in_comm = |world: usize| task.comm().into_iter().chain(made).any(|comm| has_rank(world, comm));
     let names = |world: usize| in_comm(world) || text.contains(&format!("rank {world} of MPI_COMM_WORLD"));
     let has_left = |world: &usize| logs[*world].stopped.is_some() || logs[*world].ended;
-    let is_dead = error.class() == MPI_ERR_PROC_ABORTED && text.contains("has ended") && names(dead);
+    let has_ended = text.contains("has ended") && names(dead);
+    // The link itself names ranks of the world.
+    let has_died = text.contains(&format!("rank {dead} has died"));
+    let is_dead = error.class() == MPI_ERR_PROC_ABORTED && (has_ended || has_died);
     let is_left = [MPI_ERR_PROC_ABORTED, MPI_ERR_OTHER].contains(&error.class())
         && text.contains("MPI_Finalize")
         && (0..logs.len()).filter(has_left).any(names);

@@ -60,14 +60,22 @@ struct Used<'l> {
 impl Used<'_> {
     fn run(&self, step: usize, what: &WindowUse, view: &View, barrier: impl Fn() -> Result<()>) -> Result<Vec<i32>> {
         self.write_own(&initial(step, self.me))?;
-        barrier()?;
         let mut seen = Vec::new();
-        for (kind, planned) in plan(step, what, view.near.len()).epochs {
-            let mine: Vec<Planned> = planned.into_iter().filter(|planned| planned.access.origin == self.me).collect();
-            self.epoch(kind, &mine, view.near.len(), &mut seen)?;
-            barrier()?;
+        let epochs = plan(step, what, view.near.len()).epochs;
+        for (index, (kind, planned)) in epochs.iter().enumerate() {
+            // Epochs in which the target takes part need no other synchronization: it is theirs that is tested.
+            if kind.is_passive() {
+                barrier()?;
+            }
+            let mine: Vec<Planned> = planned.iter().filter(|one| one.access.origin == self.me).cloned().collect();
+            self.epoch(*kind, &mine, view.near.len(), &mut seen)?;
+            if kind.is_passive() {
+                barrier()?;
+            }
             seen.extend(self.read_own()?);
-            barrier()?;
+            if index + 1 == epochs.len() {
+                barrier()?;
+            }
         }
         Ok(seen)
     }
@@ -93,7 +101,7 @@ impl Used<'_> {
     fn read_own(&self) -> Result<Vec<i32>> {
         self.synchronize()?;
         let own = self.own()?;
-        // SAFETY: this rank's part of the window; the others begin their next accesses after the next barrier.
+        // SAFETY: this rank's part of the window; the others access it in the next epoch, which this rank has not begun.
         Ok((0..SLOTS).map(|slot| unsafe { own.add(slot).read() }).collect())
     }
 

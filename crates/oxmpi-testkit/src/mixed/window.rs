@@ -37,6 +37,13 @@ pub enum EpochKind {
     PostStart,
 }
 
+impl EpochKind {
+    /// The target takes no part.
+    pub fn is_passive(self) -> bool {
+        matches!(self, EpochKind::Lock { .. } | EpochKind::LockAll)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Access {
     pub origin: usize,
