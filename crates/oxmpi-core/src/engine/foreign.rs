@@ -1,12 +1,13 @@
 //! Connecting and disconnecting of processes of other jobs. State for a foreign process is dropped
 //! when nothing names it any more.
 
-use super::ops::{Op, OpId, Outcome};
+use super::ops::{Op, OpId};
 use super::send::Route;
 use super::{Assembly, Engine, Messages, PeerState};
 use crate::matching::{Envelope, MessageId, Pattern};
-use oxmpi_abi::{Error, Status};
+use oxmpi_abi::Error;
 use oxmpi_base::address::ProcessId;
+use oxmpi_transport::transfer::Quiet;
 use oxmpi_transport::{Ended, Peer};
 use std::collections::BTreeSet;
 use std::io;
@@ -115,8 +116,8 @@ impl Messages {
             _ => false,
         };
         for op in self.ops.find(with_dead).into_iter().chain(assembling) {
-            self.abort_transfer(op);
-            self.ops.end(op, Outcome { status: Status::empty(), error: Some(error.clone()) });
+            let quiet = self.abort_transfer(op);
+            self.ops.fail(op, error.clone(), quiet);
         }
     }
 
@@ -126,7 +127,7 @@ impl Messages {
             self.posted.iter().filter(|(_, pattern, _)| is_hopeless(pattern)).map(|(id, _, &op)| (id, op)).collect();
         for (id, op) in hopeless {
             self.posted.cancel(id);
-            self.ops.end(op, Outcome { status: Status::empty(), error: Some(error.clone()) });
+            self.ops.fail(op, error.clone(), Quiet::unshared());
         }
     }
 
@@ -149,7 +150,7 @@ impl Messages {
             _ => return,
         }
         if self.ops.outcome(op).is_some_and(|outcome| outcome.status.is_cancelled()) {
-            self.ops.end(op, Outcome { status: Status::empty(), error: Some(error) });
+            self.ops.fail(op, error, Quiet::unshared());
         }
     }
 

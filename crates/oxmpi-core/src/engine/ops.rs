@@ -4,6 +4,7 @@ use super::recv::RecvOp;
 use super::send::SendOp;
 use oxmpi_abi::{Error, Status};
 use oxmpi_transport::Peer;
+use oxmpi_transport::transfer::Quiet;
 use std::num::{NonZeroU32, NonZeroU64};
 
 /// Names one operation: its index in the table (high 32 bits), which is used again once the outcome
@@ -202,6 +203,11 @@ impl Ops {
         if entry.detached {
             self.take_outcome(id);
         }
+    }
+
+    /// Ends an operation early, with an error. The proof says that nobody else writes to its memory.
+    pub fn fail(&mut self, id: OpId, error: Error, _quiet: Quiet) {
+        self.end(id, Outcome { status: Status::empty(), error: Some(error) });
     }
 
     /// Completes an operation with another outcome than the expected one.

@@ -7,9 +7,8 @@ use super::protocol::{self, Mode, Protocol};
 use super::{Messages, Queued, SYNC};
 use crate::explain;
 use crate::matching::MessageId;
-use oxmpi_abi::Status;
 use oxmpi_datatype::{Cursor, OwnedBytes, Source};
-use oxmpi_transport::transfer::{SendTransfer, Withdrawal};
+use oxmpi_transport::transfer::{Quiet, SendTransfer, Withdrawal};
 use oxmpi_transport::{EAGER, Full, Head, MORE, OFFER, Peer, RING_PART};
 
 /// The destination of a message, and how the receiver identifies it.
@@ -162,8 +161,8 @@ impl Messages {
         if let Op::Send(send) = self.ops.get(op)
             && let Some(error) = self.tx.failure(send.route.peer)
         {
-            let outcome = Outcome { status: Status::empty(), error: Some(error.clone()) };
-            self.ops.end(op, outcome);
+            let error = error.clone();
+            self.ops.fail(op, error, Quiet::unshared());
             return true;
         }
         let Op::Send(mut send) = self.ops.lift(op) else { unreachable!("a queued message is a send") };

@@ -7,7 +7,7 @@ use super::recv::{self, Message, RecvOp};
 use super::send::{self, SendOp};
 use super::{Arrived, Messages, protocol};
 use crate::explain;
-use oxmpi_transport::transfer::{Answer, Begun, OPERATION_WORD, RemoteOffer, RemoteRegion, Step};
+use oxmpi_transport::transfer::{Answer, Begun, OPERATION_WORD, Quiet, RemoteOffer, RemoteRegion, Step};
 use oxmpi_transport::{Packet, Peer};
 
 impl Messages {
@@ -136,12 +136,13 @@ impl Messages {
 
     /// Stops the transfer of an operation that is about to end early: nobody else may use its
     /// memory any more.
-    pub(super) fn abort_transfer(&mut self, op: OpId) {
+    pub(super) fn abort_transfer(&mut self, op: OpId) -> Quiet {
         self.transfers.retain(|&other| other != op);
         match self.ops.lift(op) {
             Op::Send(SendOp { phase: send::Phase::Offered(transfer), .. }) => self.tx.abort_send(transfer),
             Op::Recv(RecvOp { phase: recv::Phase::Moving(transfer), .. }) => self.tx.abort_recv(transfer),
-            _ => {}
+            // Packets bring all of its bytes, and none is taken any more.
+            _ => Quiet::unshared(),
         }
     }
 }

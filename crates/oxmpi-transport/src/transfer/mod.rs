@@ -33,6 +33,20 @@ pub use crate::packet::{CLAIMED, DATA, STREAM, WITHDRAW, WITHDRAWN};
 /// The word of [`CLAIMED`], [`STREAM`], [`WITHDRAW`] and [`WITHDRAWN`] that names the sender's operation.
 pub const OPERATION_WORD: usize = 1;
 
+/// The proof that no peer writes to the memory of an operation any more, now or later: its owner may do with it what it
+/// likes. An operation ends early with such a proof only. (What was to be sent may still be read by a peer, through the
+/// kernel, which finds the memory or not.)
+#[must_use = "without this proof the memory must stay as it is"]
+#[derive(Debug)]
+pub struct Quiet(());
+
+impl Quiet {
+    /// For memory whose place no peer was told, or that is only read.
+    pub fn unshared() -> Quiet {
+        Quiet(())
+    }
+}
+
 /// A packet about a transfer that the peer must get. The caller sends it, now or as soon as the link has room.
 #[derive(Clone, Copy, Debug)]
 pub struct Control {

@@ -5,14 +5,14 @@
 //! The buffer must stay unchanged until a step or a packet ends the transfer, or it is aborted.
 
 use super::pieces::{self, List, RemotePieces, RemoteRegion};
-use super::{CLAIMED, Control, OPERATION_WORD, STREAM, Step, WITHDRAWN};
+use super::{CLAIMED, Control, OPERATION_WORD, Quiet, STREAM, Step, WITHDRAWN};
 use crate::caps::{self, Bulk, Why};
 use crate::outgoing::Outgoing;
 use crate::packet::Packet;
 use oxmpi_base::ids::Peer;
 use oxmpi_base::offer_cell::{Copy as CellCopy, OfferCell, OfferId, offer_cell_of};
 use oxmpi_datatype::{Cursor, Target};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An offer of another process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,9 +63,10 @@ enum Share {
 /// Bytes per step of a copy that we do alone.
 const ALONE_STEP: u64 = 256 << 10;
 
-/// How long [`Outgoing::abort_recv`] waits for a living sender that has claimed a chunk, which
-/// takes it microseconds.
-const LONGEST_CHUNK: Duration = Duration::from_secs(1);
+/// Looks of [`Outgoing::abort_recv`] at a chunk that the sender has claimed before it looks more rarely, and whether the
+/// sender still lives; a chunk takes microseconds.
+const LOOKS: usize = 1000;
+const PAUSE: Duration = Duration::from_micros(50);
 
 /// Chunks are small enough that both sides find work, and large enough that their system calls do
 /// not matter: halves, and quarters where a quarter is still long.
@@ -284,18 +285,23 @@ impl Outgoing {
     }
 
     /// Ends a transfer whose sender is dead or refused. A living sender may be writing a chunk that
-    /// it has claimed: waits for that.
-    pub fn abort_recv(&mut self, transfer: RecvTransfer) {
-        let RecvTransfer::Copy(copying) = transfer else { return };
-        let Some((cell, _)) = self.offer_cell_of(copying.peer, copying.offer) else { return };
+    /// it has claimed: waits for that, however long it takes, since nothing else keeps it from writing.
+    pub fn abort_recv(&mut self, transfer: RecvTransfer) -> Quiet {
+        let RecvTransfer::Copy(copying) = transfer else { return Quiet(()) };
+        let Some((cell, _)) = self.offer_cell_of(copying.peer, copying.offer) else { return Quiet(()) };
         let claimed = cell.close(&copying.copy).min(copying.copy.length);
-        let start = Instant::now();
-        while !cell.has_copied(claimed) && !cell.is_broken() && start.elapsed() < LONGEST_CHUNK {
-            if !self.node().is_alive(copying.peer) {
-                return;
+        let mut looks = 0;
+        while !cell.has_copied(claimed) && !cell.is_broken() {
+            looks += 1;
+            if looks < LOOKS {
+                std::thread::yield_now();
+            } else if self.node().is_alive(copying.peer) {
+                std::thread::sleep(PAUSE);
+            } else {
+                break;
             }
-            std::thread::yield_now();
         }
+        Quiet(())
     }
 
     /// The cell of an offer whose sender shares memory with us.

@@ -3,7 +3,7 @@
 //! answer ends the transfer, or it is withdrawn or aborted.
 
 use super::pieces::{self, List, RemotePieces, RemoteRegion};
-use super::{CLAIMED, Control, DATA, STREAM, Step, WITHDRAW, WITHDRAWN};
+use super::{CLAIMED, Control, DATA, Quiet, STREAM, Step, WITHDRAW, WITHDRAWN};
 use crate::caps::Direct;
 use crate::end::Full;
 use crate::outgoing::Outgoing;
@@ -310,7 +310,7 @@ impl Outgoing {
     }
 
     /// Ends a transfer whose receiver is dead or refused.
-    pub fn abort_send(&mut self, transfer: SendTransfer) {
+    pub fn abort_send(&mut self, transfer: SendTransfer) -> Quiet {
         let offer = match transfer {
             SendTransfer::Offered(offered) => offered.offer,
             SendTransfer::Copy(copying) => Some(copying.offer),
@@ -323,6 +323,7 @@ impl Outgoing {
             // finished it.
             self.offers.unreleased.push_back(offer);
         }
+        Quiet(())
     }
 }
 
