@@ -6,6 +6,21 @@
 //! `OXMPI_SIM_SEEDS=N` so many instead of a few. [`program`] has random programs of messages;
 //! [`model`] compares their results with those of a serial run. [`mixed`] has random programs of the
 //! whole interface, in which each rank is a whole library ([`world`]).
+//!
+//! The tests were tested: the product was broken on purpose, and each time one of them failed.
+//!
+//! | what was broken | which test failed |
+//! |---|---|
+//! | of two messages that wait, a receive takes the later one | `sim::many_cancels`, `sim::matched_probe`, random messages |
+//! | a message passes others to the same rank that wait for room | `sim::ordering`, random messages |
+//! | a withdrawn message is not withdrawn at its receiver | `sim::many_cancels`, random messages |
+//! | a part of a message with gaps begins one byte late | `types_with_gaps` |
+//! | the operands of an operation that does not commute are swapped | mixed programs on both grounds |
+//! | a fence of a window does not wait | mixed programs in shared memory |
+//! | the two copies of a window's memory are not compared | mixed programs in shared memory |
+//! | the death of a rank is not looked for | mixed programs on a simulated network |
+//! | messages are stored without limit | `flood_with_bounded_memory` |
+//! | a view of a file begins at 0 instead of its displacement | mixed programs on both grounds |
 
 pub mod mixed;
 pub mod model;
