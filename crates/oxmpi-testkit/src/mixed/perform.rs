@@ -77,7 +77,7 @@ impl Dir {
         let memory = std::path::PathBuf::from("/dev/shm");
         let base = if memory.is_dir() { memory } else { std::env::temp_dir() };
         let run = RUNS.fetch_add(1, Ordering::Relaxed);
-        let path = format!("{}/oxmpi-mixed-{}-{run}", base.display(), std::process::id());
+        let path = format!("{}/random-programs-{}-{run}", base.display(), std::process::id());
         if tasks.iter().any(|task| matches!(task, Task::File { .. })) {
             std::fs::create_dir_all(&path).expect("a folder for a test");
         }
