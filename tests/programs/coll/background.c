@@ -47,6 +47,13 @@ static void bits(int n, int operation, int root) {
             OK(MPI_Exscan(mine, first, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
             OK(MPI_Iexscan(mine, second, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r));
             break;
+        case 5: {
+            int counts[64], left = n;
+            for (int i = 0; i < size; i++) left -= counts[i] = i < size - 1 ? left / (2 + i % 2) : left;
+            OK(MPI_Reduce_scatter(mine, first, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+            OK(MPI_Ireduce_scatter(mine, second, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r));
+            break;
+        }
         default:
             OK(MPI_Reduce_scatter_block(mine, first, n / size, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
             OK(MPI_Ireduce_scatter_block(mine, second, n / size, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r));
@@ -150,7 +157,7 @@ int main(int argc, char **argv) {
         mine[i] = ((double)(x >> 11) - 4503599627370496.0) * (x & 1 ? 1e-3 : 1e7);
     }
     for (int l = 0; l < 8; l++)
-        for (int operation = 0; operation < 6; operation++) bits(lengths[l], operation, l % size);
+        for (int operation = 0; operation < 7; operation++) bits(lengths[l], operation, l % size);
     for (int turn = 0; turn < 60; turn++) mixed(turn);
     far_ahead();
     cancelled();

@@ -6,6 +6,8 @@
 // expect-stderr: over the board, in pieces, because to combine all operands costs a rank less than a second round
 // expect-stderr: over the board, in pieces, because operands are combined in the order of the blocking operation
 // expect-stderr: rank 0 of MPI_COMM_WORLD: MPI_Ibarrier: 
+// expect-stderr: rank 0 of MPI_COMM_WORLD: no board for nonblocking operations yet, because a blocking one makes it
+// expect-stderr: rank 0 of MPI_COMM_WORLD: persistent operations go by messages, because they may be started in any order
 // expect-stderr: rank 0 of reversed: no board yet, because 
 // expect-stderr: rank 0 of reversed: MPI_Barrier: 
 // expect-stderr: dissemination, because 
@@ -20,10 +22,14 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < 512; i++) from[i] = i;
+    MPI_Request requests[2];
+    MPI_Ibarrier(MPI_COMM_WORLD, &requests[0]);
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Request_free(&requests[1]);
     MPI_Allreduce(from, to, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(from, to, 512, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     CHECK(to[511] == 511.0 * size);
-    MPI_Request requests[2];
     MPI_Iallreduce(from, to, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
     MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);

@@ -6,7 +6,7 @@
 //! `oxmpi-core/src/collective/board.rs` keeps that order. Nothing here waits: a run that cannot
 //! continue says so and is advanced again later.
 
-use super::{CallSignature, Node, Reduction, Wait};
+use super::{CallSignature, Node, Reduction, Shares, Wait};
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::board::ENTRY_BYTES;
@@ -54,8 +54,11 @@ pub enum Work {
         vectors: Vectors,
     },
     Allreduce(Vectors),
-    /// The reduction is that of one rank's block.
-    ReduceScatterBlock(Vectors),
+    /// `counts`: those of each rank's block, or `None` where the reduction is of one of equal blocks.
+    ReduceScatter {
+        counts: Option<Box<[usize]>>,
+        vectors: Vectors,
+    },
     Scan {
         exclusive: bool,
         vectors: Vectors,
@@ -71,14 +74,22 @@ pub struct Vectors {
 
 impl Vectors {
     /// # Safety
-    /// Until the operation has ended, `send` can be read for so many blocks of the reduction's
-    /// elements and `recv` written for one of them, and nobody else uses it; where this rank gets
-    /// no result, `recv` may be anything. The kernel is for the elements.
-    pub unsafe fn new(reduction: Reduction, send: *const u8, blocks: usize, recv: *mut u8) -> Vectors {
-        let bytes = reduction.bytes();
-        // SAFETY: the memory is valid until the operation has ended: this function's condition; the
-        // operation owns these values.
-        unsafe { Vectors { reduction, send: Source::dense(send, bytes * blocks), recv: Target::dense(recv, bytes) } }
+    /// Until the operation has ended, `send` can be read for `given` elements and `recv` written for
+    /// `got` of them, and nobody else uses it. The kernel is for the elements.
+    pub unsafe fn new(
+        reduction: Reduction,
+        (send, given): (*const u8, usize),
+        (recv, got): (*mut u8, usize),
+    ) -> Vectors {
+        let element = reduction.element;
+        // SAFETY: the caller says that the memory is there until the operation has ended, which owns these values.
+        let (send, recv) = unsafe { (Source::dense(send, given * element), Target::dense(recv, got * element)) };
+        Vectors { reduction, send, recv }
+    }
+
+    /// How a reduce-scatter deals its elements.
+    fn shares<'a>(&self, counts: &'a Option<Box<[usize]>>) -> Shares<'a> {
+        counts.as_deref().map_or(Shares::Equal(self.reduction.count), Shares::Given)
     }
 
     fn own(&self) -> *const u8 {
@@ -155,7 +166,8 @@ impl Work {
             Work::Alltoall { .. } => Fun::Ialltoall,
             Work::Reduce { .. } => Fun::Ireduce,
             Work::Allreduce(_) => Fun::Iallreduce,
-            Work::ReduceScatterBlock(_) => Fun::IreduceScatterBlock,
+            Work::ReduceScatter { counts: None, .. } => Fun::IreduceScatterBlock,
+            Work::ReduceScatter { counts: Some(_), .. } => Fun::IreduceScatter,
             Work::Scan { exclusive: false, .. } => Fun::Iscan,
             Work::Scan { exclusive: true, .. } => Fun::Iexscan,
         }
@@ -175,7 +187,7 @@ impl Work {
                 let (op, bytes) = computes(vectors);
                 CallSignature::rooted(fun, op, *root, bytes)
             }
-            Work::Allreduce(vectors) | Work::ReduceScatterBlock(vectors) | Work::Scan { vectors, .. } => {
+            Work::Allreduce(vectors) | Work::ReduceScatter { vectors, .. } | Work::Scan { vectors, .. } => {
                 let (op, bytes) = computes(vectors);
                 CallSignature::of(fun, op, bytes)
             }
@@ -221,7 +233,9 @@ impl Node {
             Work::Allreduce(Vectors { reduction, .. }) => {
                 (reduction.count, (PARTS.min(self.chunk()) / reduction.element) & !(Reduction::CUT - 1))
             }
-            Work::ReduceScatterBlock(vectors) => (vectors.reduction.count, self.scattered_piece(&vectors.reduction)),
+            Work::ReduceScatter { counts, vectors } => {
+                (vectors.shares(counts).longest(), self.scattered_piece(&vectors.reduction))
+            }
             Work::Scan { vectors: Vectors { reduction, .. }, .. } => {
                 (reduction.count, self.chunk() / reduction.element)
             }
@@ -301,7 +315,7 @@ impl Node {
             Work::Alltoall { .. } => Some(staged(length * ranks)),
             Work::Reduce { root, vectors } => (*root != me).then(|| staged(length * vectors.reduction.element)),
             Work::Allreduce(vectors) | Work::Scan { vectors, .. } => Some(staged(length * vectors.reduction.element)),
-            Work::ReduceScatterBlock(vectors) => Some(length * vectors.reduction.element * ranks),
+            Work::ReduceScatter { vectors, .. } => Some(length * vectors.reduction.element * ranks),
         }
     }
 
@@ -377,9 +391,10 @@ impl Node {
                 // in the second round.
                 unsafe { self.begin_allreduce(wait, call, from, bytes) }
             }
-            Work::ReduceScatterBlock(vectors) => {
+            Work::ReduceScatter { counts, vectors } => {
+                let (reduction, shares) = (&vectors.reduction, vectors.shares(counts));
                 // SAFETY: the vectors hold the operands of all blocks.
-                unsafe { self.begin_reduce_scatter(wait, &vectors.reduction, call, vectors.own(), piece) }
+                unsafe { self.begin_reduce_scatter(wait, reduction, shares, call, vectors.own(), piece) }
             }
             Work::Scan { vectors, .. } => {
                 let (piece, own, _) = vectors.piece(piece);
@@ -393,7 +408,11 @@ impl Node {
     fn end(&mut self, run: &BoardRun, wait: &mut impl Wait) -> Result<()> {
         let (way, piece) = (run.way, run.piece());
         match &run.work {
-            Work::Barrier => self.end_barrier(wait),
+            Work::Barrier => {
+                self.meet_all(wait)?;
+                self.close(wait);
+                Ok(())
+            }
             Work::Bcast { root, buf } => self.end_bcast(wait, *root, buf, piece),
             Work::Gather { root, block, send, recv } => {
                 self.end_gather(wait, *root, *block, send.as_ref(), recv.as_ref(), piece)
@@ -425,11 +444,10 @@ impl Node {
                 // room for the results.
                 unsafe { self.end_allreduce(wait, &piece, part, own, out) }
             }
-            Work::ReduceScatterBlock(vectors) => {
-                let (own, out) = (vectors.own(), vectors.out());
-                // SAFETY: the vectors hold the operands of all blocks and room for the results of
-                // one.
-                unsafe { self.end_reduce_scatter(wait, &vectors.reduction, own, out, piece) }
+            Work::ReduceScatter { counts, vectors } => {
+                let (reduction, shares) = (&vectors.reduction, vectors.shares(counts));
+                // SAFETY: the vectors hold the operands of all blocks and room for the results of ours.
+                unsafe { self.end_reduce_scatter(wait, reduction, shares, vectors.own(), vectors.out(), piece) }
             }
             Work::Scan { exclusive, vectors } => {
                 let (piece, own, out) = vectors.piece(piece);

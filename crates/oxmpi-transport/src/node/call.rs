@@ -69,6 +69,8 @@ impl CallSignature {
                     | Igather
                     | Reduce
                     | Ireduce
+                    | ReduceScatter
+                    | IreduceScatter
                     | ReduceScatterBlock
                     | IreduceScatterBlock
                     | Scan

@@ -26,7 +26,7 @@ mod reduction;
 
 pub use background::{Advance, BoardRun, Vectors, Work};
 pub use call::{CallSignature, different_calls};
-pub use reduction::{Kernel, Reduction};
+pub use reduction::{Kernel, Reduction, Shares};
 
 use oxmpi_abi::Result;
 use oxmpi_base::arena::{Area, Mapping};
@@ -318,7 +318,8 @@ impl Node {
         // wait there.
         let gives_way =
             self.sender.is_some_and(|sender| sender != self.rank()) && self.member.have_arrived(self.others());
-        self.end_barrier(wait)?;
+        self.meet_all(wait)?;
+        self.close(wait);
         if gives_way {
             wait.give_way();
         }
@@ -333,13 +334,6 @@ impl Node {
     fn begin_barrier(&mut self, wait: &mut impl Wait, call: CallSignature) -> Result<()> {
         self.open(wait, call)?;
         self.member.publish();
-        Ok(())
-    }
-
-    #[inline]
-    fn end_barrier(&mut self, wait: &mut impl Wait) -> Result<()> {
-        self.meet_all(wait)?;
-        self.close(wait);
         Ok(())
     }
 

@@ -47,6 +47,52 @@ impl Reduction {
     }
 }
 
+/// How many elements each rank gets of a reduce-scatter.
+#[derive(Clone, Copy, Debug)]
+pub enum Shares<'a> {
+    Equal(usize),
+    /// One number for each rank.
+    Given(&'a [usize]),
+}
+
+impl Shares<'_> {
+    fn count(&self, rank: usize) -> usize {
+        match self {
+            Shares::Equal(count) => *count,
+            Shares::Given(counts) => counts[rank],
+        }
+    }
+
+    fn start(&self, rank: usize) -> usize {
+        match self {
+            Shares::Equal(count) => count * rank,
+            Shares::Given(counts) => counts[..rank].iter().sum(),
+        }
+    }
+
+    pub(super) fn longest(&self) -> usize {
+        match self {
+            Shares::Equal(count) => *count,
+            Shares::Given(counts) => counts.iter().copied().max().unwrap_or(0),
+        }
+    }
+
+    /// The elements that ranks compare: those of a block, or of all where blocks differ.
+    fn compared(&self) -> usize {
+        match self {
+            Shares::Equal(count) => *count,
+            Shares::Given(counts) => counts.iter().sum(),
+        }
+    }
+
+    /// Where a piece of a rank's block begins in the whole vector, and how many elements of it the
+    /// rank has.
+    fn piece(&self, rank: usize, (at, count): (usize, usize)) -> (usize, usize) {
+        let (own, first) = (self.count(rank), at.min(self.count(rank)));
+        (self.start(rank) + first, own.min(at + count) - first)
+    }
+}
+
 /// The most bytes that are combined at a time, and those of all ranks together: they stay in the
 /// first-level cache together with those of the next part.
 const PART: usize = 1 << 10;
@@ -228,23 +274,26 @@ impl Node {
         Ok(())
     }
 
-    /// `MPI_Reduce_scatter_block`: the reduction is of one rank's block, `own` has one for every rank.
+    /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`: `own` has a block for every rank, `out`
+    /// gets the results of ours. The count of the reduction does not matter.
     ///
     /// # Safety
-    /// `own` can be read for the elements of all blocks and `out` written for those of one.
-    pub unsafe fn reduce_scatter_block(
+    /// `own` can be read for the elements of all blocks and `out` written for those of our block.
+    pub unsafe fn reduce_scatter(
         &mut self,
         wait: &mut impl Wait,
         reduction: &Reduction,
+        shares: Shares<'_>,
         own: *const u8,
         out: *mut u8,
     ) -> Result<()> {
-        let call = CallSignature::of(Fun::ReduceScatterBlock, Some(reduction.op), reduction.bytes());
-        for piece in pieces(reduction.count, self.scattered_piece(reduction)) {
-            // SAFETY: `own` has the elements of all blocks, and `out` room for those of one.
+        let fun = if matches!(shares, Shares::Equal(_)) { Fun::ReduceScatterBlock } else { Fun::ReduceScatter };
+        let call = CallSignature::of(fun, Some(reduction.op), shares.compared() * reduction.element);
+        for piece in pieces(shares.longest(), self.scattered_piece(reduction)) {
+            // SAFETY: `own` has the elements of all blocks, and `out` room for those of ours.
             unsafe {
-                self.begin_reduce_scatter(wait, reduction, call, own, piece)?;
-                self.end_reduce_scatter(wait, reduction, own, out, piece)?;
+                self.begin_reduce_scatter(wait, reduction, shares, call, own, piece)?;
+                self.end_reduce_scatter(wait, reduction, shares, own, out, piece)?;
             }
         }
         Ok(())
@@ -261,46 +310,49 @@ impl Node {
         &mut self,
         wait: &mut impl Wait,
         reduction: &Reduction,
+        shares: Shares<'_>,
         call: CallSignature,
         own: *const u8,
-        (at, count): (usize, usize),
+        piece: (usize, usize),
     ) -> Result<()> {
-        let (bytes, offset) = (count * reduction.element, at * reduction.element);
+        let stride = piece.1 * reduction.element;
         let round = self.open(wait, call)?;
-        let place = self.place(wait, bytes * self.ranks())?;
+        let place = self.place(wait, stride * self.ranks())?;
         self.say(round, place);
         for rank in self.others() {
-            let from = own.wrapping_add(rank * reduction.bytes() + offset);
-            let to = self.member.staging(self.rank(), place + rank * bytes).as_ptr();
-            // SAFETY: our staging buffer has room for a piece for every rank, and `own` has the
-            // elements.
-            unsafe { copy::bytes(from, to, bytes) };
+            let (first, count) = shares.piece(rank, piece);
+            let from = own.wrapping_add(first * reduction.element);
+            let to = self.member.staging(self.rank(), place + rank * stride).as_ptr();
+            // SAFETY: our staging buffer has room for a piece for every rank, none of which is longer than `stride`, and
+            // `own` has the elements.
+            unsafe { copy::bytes(from, to, count * reduction.element) };
         }
         self.member.publish();
         Ok(())
     }
 
     /// # Safety
-    /// `own` can be read for the elements of all blocks and `out` written for those of one.
+    /// `own` can be read for the elements of all blocks and `out` written for those of our block.
     pub(super) unsafe fn end_reduce_scatter(
         &mut self,
         wait: &mut impl Wait,
         reduction: &Reduction,
+        shares: Shares<'_>,
         own: *const u8,
         out: *mut u8,
-        (at, count): (usize, usize),
+        piece: (usize, usize),
     ) -> Result<()> {
         self.meet_all(wait)?;
-        let (bytes, offset) = (count * reduction.element, at * reduction.element);
-        let (me, round) = (self.rank(), self.member.round());
-        let mine = own.wrapping_add(me * reduction.bytes() + offset);
+        let (me, round, stride) = (self.rank(), self.member.round(), piece.1 * reduction.element);
+        let (first, count) = shares.piece(me, piece);
+        let mine = own.wrapping_add(first * reduction.element);
         let source = |rank: usize| match rank {
             _ if rank == me => mine,
-            _ => self.member.staging(rank, self.heard(rank, round) + me * bytes).as_ptr().cast_const(),
+            _ => self.member.staging(rank, self.heard(rank, round) + me * stride).as_ptr().cast_const(),
         };
-        // SAFETY: all ranks have written our piece. In place, `out` begins where `own` does: it
-        // overwrites this piece of our own block, or blocks that have been sent.
-        unsafe { self.fold(reduction, count, source, out.wrapping_add(offset), None) };
+        // SAFETY: every rank has written our piece. In place, `out` begins where `own` does: it overwrites pieces that were
+        // sent, and of our own block, which lies behind `out`, only elements before those that are combined.
+        unsafe { self.fold(reduction, count, source, out.wrapping_add(piece.0 * reduction.element), None) };
         self.close(wait);
         Ok(())
     }

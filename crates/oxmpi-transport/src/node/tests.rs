@@ -155,7 +155,9 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
     // Every other operation goes in the background, if its kind and size do.
     let later = |node: &Node, kind, bytes| node.background_way(kind, bytes).filter(|_| random >> 32 & 1 == 1);
     // SAFETY: all vectors live longer than the operation; `blocks` is how many blocks they have to give.
-    let vectors = |own: *const u8, blocks, out: *mut u64| unsafe { Vectors::new(reduction, own, blocks, out.cast()) };
+    let vectors = |own: *const u8, blocks, out: *mut u64| unsafe {
+        Vectors::new(reduction, (own, count * blocks), (out.cast(), count))
+    };
     match random >> 20 & 15 {
         0 => match later(node, Kind::Barrier, 0) {
             Some(way) => drive(node, Work::Barrier, way).unwrap(),
@@ -271,10 +273,13 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
             let to = if in_place { send.as_mut_ptr() } else { out.as_mut_ptr() };
             match later(node, Kind::ReduceScatter, block * ranks) {
                 Some(way) => {
-                    drive(node, Work::ReduceScatterBlock(vectors(bytes(&send), ranks, to)), way).unwrap();
+                    drive(node, Work::ReduceScatter { counts: None, vectors: vectors(bytes(&send), ranks, to) }, way)
+                        .unwrap();
                 }
-                // SAFETY: `send` has a block for every rank, the result one block.
-                None => unsafe { node.reduce_scatter_block(wait, &reduction, bytes(&send), to.cast()).unwrap() },
+                // SAFETY: a block for every rank, and one.
+                None => unsafe {
+                    node.reduce_scatter(wait, &reduction, Shares::Equal(count), bytes(&send), to.cast()).unwrap()
+                },
             }
             let result = if in_place { &send[..count] } else { &out[..] };
             let expected = |index| reduced(0..ranks, |rank| value(step, rank, me * count + index));
@@ -296,6 +301,39 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
             let expected = |index| if last == 0 { 0 } else { reduced(0..last, |rank| value(step, rank, index)) };
             assert!(out.iter().enumerate().all(|(index, &word)| word == expected(index)));
         }
+    }
+}
+
+/// Blocks of different lengths, some empty, in several rounds, in place or not, in both forms.
+#[test]
+fn blocks_of_a_reduce_scatter_may_differ_in_length() {
+    for (ranks, staging) in [(2, 2048), (3, 2048), (5, 4096), (4, 1 << 20)] {
+        everybody(ranks, staging, move |mut node| {
+            let me = node.rank();
+            for step in 0..40u64 {
+                let counts: Vec<usize> = (0..ranks)
+                    .map(|rank| (rank * 37 + step as usize * 11) % 5 * [1, 9, 60, 200][step as usize % 4])
+                    .collect();
+                let (total, start): (usize, usize) = (counts.iter().sum(), counts[..me].iter().sum());
+                let mut own: Vec<u64> = (0..total).map(|index| value(step, me, index)).collect();
+                let mut out = vec![0; counts[me]];
+                let to = if step & 4 == 0 { own.as_mut_ptr() } else { out.as_mut_ptr() };
+                let reduction = Reduction { op: MPI_SUM, kernel: add, element: 8, count: total };
+                if step & 8 == 0 {
+                    let shares = Shares::Given(&counts);
+                    // SAFETY: all blocks, and room for ours.
+                    unsafe { node.reduce_scatter(&mut Yield, &reduction, shares, bytes(&own), to.cast()).unwrap() };
+                } else {
+                    // SAFETY: all blocks, and room for ours; both outlive the operation.
+                    let vectors = unsafe { Vectors::new(reduction, (bytes(&own), total), (to.cast(), counts[me])) };
+                    let work = Work::ReduceScatter { counts: Some(counts.clone().into()), vectors };
+                    drive(&mut node, work, BoardWay::Pieces).unwrap();
+                }
+                let result = if step & 4 == 0 { &own[..counts[me]] } else { &out[..] };
+                let expected = |index| reduced(0..ranks, |rank| value(step, rank, start + index));
+                assert!(result.iter().enumerate().all(|(index, &word)| word == expected(index)), "step {step}");
+            }
+        });
     }
 }
 

@@ -9,6 +9,7 @@
 use super::Form;
 use super::args::Block;
 use super::reductions::Operands;
+use crate::args::Ints;
 use crate::comm;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_IN_PLACE};
 use oxmpi_abi::handle::{Comm, Datatype};
@@ -25,7 +26,7 @@ use oxmpi_core::request::Active;
 use oxmpi_core::wait::board::BoardWait;
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use oxmpi_datatype::{Region, Source, Target};
-use oxmpi_transport::node::{Node, Reduction, Vectors, Work};
+use oxmpi_transport::node::{Node, Reduction, Shares, Vectors, Work};
 use std::ffi::c_void;
 
 #[inline]
@@ -165,7 +166,7 @@ pub(super) unsafe fn reduce<F: Form>(
     let Some(root) = rank_of(root, ranks) else { return Ok(None) };
     let Some(reduction) = reduction(operands, count) else { return Ok(None) };
     let (own, out) = if rank == root {
-        let Some((own, out)) = both(&guard, operands, count, 1, 1) else { return Ok(None) };
+        let Some((own, out)) = both(&guard, operands, (count, 1), (count, 1)) else { return Ok(None) };
         (own, Some(out))
     } else {
         let Some(own) = source(&guard, operands, count, 1) else { return Ok(None) };
@@ -173,8 +174,9 @@ pub(super) unsafe fn reduce<F: Form>(
     };
     let shape = (Kind::Reduce, reduction.bytes());
     if !F::BLOCKING {
+        let target = out.map_or((std::ptr::null_mut(), 0), |out| (out, reduction.count));
         // SAFETY: the caller of the operation promises its memory, of which `own` is what we give; only the root receives.
-        let vectors = unsafe { Vectors::new(reduction, own, 1, out.unwrap_or(std::ptr::null_mut())) };
+        let vectors = unsafe { Vectors::new(reduction, (own, reduction.count), target) };
         return start::<F>(call, &mut guard, comm, Some(root), shape, || Work::Reduce { root, vectors });
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
@@ -196,11 +198,11 @@ pub(super) unsafe fn allreduce<F: Form>(
         return Ok(None);
     }
     let Some(reduction) = reduction(operands, count) else { return Ok(None) };
-    let Some((own, out)) = both(&guard, operands, count, 1, 1) else { return Ok(None) };
+    let Some((own, out)) = both(&guard, operands, (count, 1), (count, 1)) else { return Ok(None) };
     let shape = (Kind::Allreduce, reduction.bytes());
     if !F::BLOCKING {
         // SAFETY: the caller of the operation promises its memory; kernel, size and count are the type's own.
-        let vectors = unsafe { Vectors::new(reduction, own, 1, out) };
+        let vectors = unsafe { Vectors::new(reduction, (own, reduction.count), (out, reduction.count)) };
         return start::<F>(call, &mut guard, comm, None, shape, || Work::Allreduce(vectors));
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
@@ -221,17 +223,51 @@ pub(super) unsafe fn reduce_scatter_block<F: Form>(
     let mut guard = call.enter()?;
     let Some((_, ranks)) = place(&guard, comm) else { return Ok(None) };
     let Some(reduction) = reduction(operands, count) else { return Ok(None) };
-    let Some((own, out)) = both(&guard, operands, count, ranks, 1) else { return Ok(None) };
-    let shape = (Kind::ReduceScatter, reduction.bytes() * ranks);
+    let Some((own, out)) = both(&guard, operands, (count, ranks), (count, 1)) else { return Ok(None) };
+    let (shape, shares) = ((Kind::ReduceScatter, reduction.bytes() * ranks), Shares::Equal(reduction.count));
     if !F::BLOCKING {
         // SAFETY: the caller of the operation promises its memory, of which `own` has a block for every rank.
-        let vectors = unsafe { Vectors::new(reduction, own, ranks, out) };
-        return start::<F>(call, &mut guard, comm, None, shape, || Work::ReduceScatterBlock(vectors));
+        let vectors = unsafe { Vectors::new(reduction, (own, reduction.count * ranks), (out, reduction.count)) };
+        let work = || Work::ReduceScatter { counts: None, vectors };
+        return start::<F>(call, &mut guard, comm, None, shape, work);
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
     compute::<F>(call, &mut guard, comm, None, shape, |node, wait| unsafe {
-        node.reduce_scatter_block(wait, &reduction, own, out)
+        node.reduce_scatter(wait, &reduction, shares, own, out)
+    })
+}
+
+/// The counts are those of each rank's block.
+pub(super) unsafe fn reduce_scatter<F: Form>(
+    call: &Call,
+    operands: &Operands,
+    counts: Ints,
+    comm: Comm,
+) -> Result<Option<F::Output>> {
+    let mut guard = call.enter()?;
+    let Some((rank, ranks)) = place(&guard, comm) else { return Ok(None) };
+    if counts.is_null() || !guard.comm(comm)?.may_have_board() {
+        return Ok(None);
+    }
+    // SAFETY: the array has an entry for every rank of the communicator, which has one group.
+    let counts = (0..ranks).map(|rank| usize::try_from(unsafe { counts.get(rank) }));
+    let Ok(counts) = counts.collect::<std::result::Result<Box<[usize]>, _>>() else { return Ok(None) };
+    let total = counts.iter().try_fold(0i64, |sum, &count| sum.checked_add_unsigned(count as u64));
+    let Some(total) = total else { return Ok(None) };
+    let Some(reduction) = reduction(operands, total) else { return Ok(None) };
+    let Some((own, out)) = both(&guard, operands, (total, 1), (counts[rank] as i64, 1)) else { return Ok(None) };
+    let shape = (Kind::ReduceScatter, reduction.bytes());
+    if !F::BLOCKING {
+        // SAFETY: the caller of the operation promises its memory, of which `own` has all blocks and `out` is for ours.
+        let vectors = unsafe { Vectors::new(reduction, (own, reduction.count), (out, counts[rank])) };
+        let work = || Work::ReduceScatter { counts: Some(counts), vectors };
+        return start::<F>(call, &mut guard, comm, None, shape, work);
+    }
+    // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel and size are the type's
+    // own, and the counts those of the blocks.
+    compute::<F>(call, &mut guard, comm, None, shape, |node, wait| unsafe {
+        node.reduce_scatter(wait, &reduction, Shares::Given(&counts), own, out)
     })
 }
 
@@ -255,13 +291,13 @@ pub(super) unsafe fn scan<F: Form>(
         let Some(own) = source(&guard, operands, count, 1) else { return Ok(None) };
         (own, std::ptr::null_mut())
     } else {
-        let Some(found) = both(&guard, operands, count, 1, 1) else { return Ok(None) };
+        let Some(found) = both(&guard, operands, (count, 1), (count, 1)) else { return Ok(None) };
         found
     };
     let shape = (kind, reduction.bytes());
     if !F::BLOCKING {
         // SAFETY: the caller of the operation promises its memory; the first rank of an exclusive scan receives nothing.
-        let vectors = unsafe { Vectors::new(reduction, own, 1, out) };
+        let vectors = unsafe { Vectors::new(reduction, (own, reduction.count), (out, reduction.count)) };
         return start::<F>(call, &mut guard, comm, None, shape, || Work::Scan { exclusive, vectors });
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
@@ -392,15 +428,20 @@ fn source(guard: &Guard, operands: &Operands, count: i64, blocks: usize) -> Opti
 
 /// Our operand and our result buffer.
 #[inline]
-fn both(guard: &Guard, operands: &Operands, count: i64, given: usize, got: usize) -> Option<(*const u8, *mut u8)> {
+fn both(
+    guard: &Guard,
+    operands: &Operands,
+    (given, given_blocks): (i64, usize),
+    (got, got_blocks): (i64, usize),
+) -> Option<(*const u8, *mut u8)> {
     let (recv, datatype) = (operands.recv, operands.datatype);
     if is_in_place(operands.send) {
-        whole(guard, recv, count, datatype, given, true)?;
+        whole(guard, recv, given, datatype, given_blocks, true)?;
         return Some((recv.cast(), recv.cast()));
     }
-    whole(guard, recv, count, datatype, got, true)?;
-    let own = source(guard, operands, count, given)?;
-    (own != recv.cast() || count == 0).then_some((own, recv.cast()))
+    whole(guard, recv, got, datatype, got_blocks, true)?;
+    let own = source(guard, operands, given, given_blocks)?;
+    (own != recv.cast() || got == 0).then_some((own, recv.cast()))
 }
 
 /// As [`perform`], but the board is made at the first call: the result of a reduction must not
@@ -435,7 +476,7 @@ fn perform<F: Form>(
     let watch = MismatchCheck::new(call.fun, comm, root);
     let Some(mut node) = take(call, guard, comm, &watch)? else { return Ok(None) };
     if explain::is_on() {
-        explain_way(call, guard, comm, &node.shape(shape.0, shape.1));
+        explain_way(call, guard, comm, &node, shape);
     }
     let watch = watch.counted();
     let wait = &mut BoardWait::new(call, guard, &watch);
@@ -461,10 +502,16 @@ fn start<F: Form>(
     (kind, bytes): (Kind, usize),
     work: impl FnOnce() -> Work,
 ) -> Result<Option<F::Output>> {
-    let Some(node) = guard.background_board(comm) else { return Ok(None) };
+    let Some(node) = guard.background_board(comm) else {
+        if explain::is_on() {
+            let text = "no board for nonblocking operations yet, because a blocking one makes it";
+            explain_board(guard, comm, text);
+        }
+        return Ok(None);
+    };
     let Some(way) = node.background_way(kind, bytes) else { return Ok(None) };
     if explain::is_on() {
-        explain_way(call, guard, comm, &node.background_shape(kind, bytes));
+        explain_background_way(call, guard, comm, &node.background_shape(kind, bytes));
     }
     let name = MismatchCheck::new(call.fun, comm, root).call();
     let promise = guard.start_on_board(comm, (name, root), work(), way)?;
@@ -473,7 +520,13 @@ fn start<F: Form>(
 
 /// Explains which algorithm the ranks will use on the board.
 #[cold]
-fn explain_way(call: &Call, guard: &Guard, comm: Comm, shape: &Shape) {
+fn explain_way(call: &Call, guard: &Guard, comm: Comm, node: &Node, (kind, bytes): (Kind, usize)) {
+    explain_background_way(call, guard, comm, &node.shape(kind, bytes));
+}
+
+/// The same for an operation in the background.
+#[cold]
+fn explain_background_way(call: &Call, guard: &Guard, comm: Comm, shape: &Shape) {
     if let Some(speaker) = guard.comm(comm).ok().and_then(Speaker::of) {
         let rule = shape.choose();
         speaker.say(call.fun.name(), rule.why, || shape.describe(rule));

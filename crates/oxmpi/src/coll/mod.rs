@@ -313,7 +313,14 @@ pub unsafe fn reduce_scatter<F: Form>(
     comm: Comm,
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
-    unsafe { reductions::reduce_scatter(call, form.mode(), operands, counts, comm).map(F::output) }
+    unsafe {
+        if F::ON_BOARD
+            && let Some(output) = board::reduce_scatter::<F>(call, &operands, counts, comm)?
+        {
+            return Ok(output);
+        }
+        reductions::reduce_scatter(call, form.mode(), operands, counts, comm).map(F::output)
+    }
 }
 
 #[inline(always)]
