@@ -6,6 +6,7 @@
 //! frame.rs     bytes of the channel to frames and back; control frames pass waiting data; credits
 //! message.rs   what the two sides say to each other
 //! channel.rs   a stream with its frames in both directions
+//! door.rs      the port of a node: proven connections for its ranks
 //! tree.rs      which agent starts which
 //! ```
 //!
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod channel;
+pub mod door;
 pub mod frame;
 pub mod message;
 pub mod tree;

@@ -127,8 +127,20 @@ pub struct Order {
     /// Agents that this one starts.
     pub below: Vec<Below>,
     pub launcher: LauncherOrder,
+    /// The first and the last port that the agent may listen on.
+    pub port_range: Option<(u16, u16)>,
+    /// An interface, or a network as `ADDRESS/BITS`, whose addresses are used.
+    pub net_interface: Option<String>,
     /// Seconds after which a silent agent counts as lost; 0: never.
     pub host_timeout: u32,
+}
+
+impl Order {
+    /// How many nodes the job has.
+    pub fn node_count(&self) -> u32 {
+        // Blocks have the first node and the number of nodes as their third and fourth number.
+        self.node_blocks.iter().map(|block| block[2].saturating_add(block[3])).max().unwrap_or(0)
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -257,6 +269,8 @@ mod tests {
             terminal: true,
             below: vec![Below { node: 5, host: "n5".into(), nodes: vec![5, 6] }],
             launcher: LauncherOrder { command: vec!["ssh".into()], also_here: false, agent: b"/bin/mpirun".to_vec() },
+            port_range: Some((1024, 65535)),
+            net_interface: None,
             host_timeout: 6,
         };
         let message = Down::Order(Box::new(order));

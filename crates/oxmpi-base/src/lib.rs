@@ -11,6 +11,7 @@ pub mod board;
 pub mod cma;
 pub mod copy;
 pub mod cpus;
+pub mod dial;
 pub mod foreign_senders;
 pub mod huge;
 pub mod ids;

@@ -4,7 +4,7 @@
 use crate::cma::Piece;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Two connected sockets that keep the boundaries of records.
@@ -206,6 +206,13 @@ impl ReadySet {
             Err(_) => return Err(io::Error::last_os_error()),
         }
         Ok(())
+    }
+}
+
+impl AsFd for ReadySet {
+    /// Readable when a descriptor of the set is ready.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
     }
 }
 

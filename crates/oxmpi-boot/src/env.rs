@@ -31,10 +31,27 @@ pub const SPAWN: &str = "OXMPI_SPAWN";
 /// The port at which the processes that spawned this job wait for it; only in spawned jobs.
 pub const PARENT: &str = "OXMPI_PARENT";
 
+/// What a rank of a job on several hosts needs to reach the others, as [`NetworkEnv`] writes it.
+pub const NETWORK: &str = "OXMPI_NETWORK";
+
 /// All variables above. A launcher removes them from its inherited environment, so that jobs can be
 /// nested.
-pub const ALL: [&str; 13] =
-    [RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, APPNUM, APP_SIZE, APPS, UNIVERSE_SIZE, SEGMENT, LIFELINE, JOB, SPAWN, PARENT];
+pub const ALL: [&str; 14] = [
+    RANK,
+    SIZE,
+    LOCAL_RANK,
+    LOCAL_SIZE,
+    APPNUM,
+    APP_SIZE,
+    APPS,
+    UNIVERSE_SIZE,
+    SEGMENT,
+    LIFELINE,
+    JOB,
+    SPAWN,
+    PARENT,
+    NETWORK,
+];
 
 /// The place of a rank, as the variables describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +71,32 @@ pub struct RankEnv {
     pub lifeline_inode: u64,
     pub mailbox: Mailbox,
     pub parent: Option<String>,
+    pub network: Option<NetworkEnv>,
+}
+
+/// Descriptors of a rank, inherited under the same numbers, each with its inode: the description of the network
+/// ([`crate::network`]), and the socket through which the agent hands over connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkEnv {
+    pub description: (i32, u64),
+    pub arrivals: (i32, u64),
+}
+
+impl NetworkEnv {
+    fn write(&self) -> String {
+        let NetworkEnv { description, arrivals } = self;
+        format!("{}:{}:{}:{}", description.0, description.1, arrivals.0, arrivals.1)
+    }
+
+    fn read(text: &str) -> Option<NetworkEnv> {
+        let mut words = text.split(':');
+        let mut pair = || {
+            let fd = words.next()?.parse().ok().filter(|&fd| fd >= 0)?;
+            Some((fd, words.next()?.parse().ok()?))
+        };
+        let (description, arrivals) = (pair()?, pair()?);
+        words.next().is_none().then_some(NetworkEnv { description, arrivals })
+    }
 }
 
 /// Where an `mpirun` hears of the jobs that its ranks spawn (see [`crate::spawned`]), and the
@@ -96,6 +139,7 @@ impl RankEnv {
             (SPAWN, self.mailbox.write()),
         ];
         vars.extend(self.parent.clone().map(|port| (PARENT, port)));
+        vars.extend(self.network.map(|network| (NETWORK, network.write())));
         vars
     }
 
@@ -141,6 +185,10 @@ impl RankEnv {
             lifeline_inode,
             mailbox: Mailbox::read(&mailbox).ok_or_else(|| broken(SPAWN, &mailbox))?,
             parent: var(PARENT),
+            network: match var(NETWORK) {
+                None => None,
+                Some(text) => Some(NetworkEnv::read(&text).ok_or_else(|| broken(NETWORK, &text))?),
+            },
         }))
     }
 }
@@ -167,6 +215,7 @@ mod tests {
             lifeline_inode: 99,
             mailbox: Mailbox { fd: 7, inode: 1 << 41, options: vec!["-l".into(), "--cpu-list".into(), "0-3".into()] },
             parent: Some("a port".into()),
+            network: Some(NetworkEnv { description: (62, 1 << 42), arrivals: (63, 5) }),
         }
     }
 

@@ -214,14 +214,14 @@ impl Hello {
 }
 
 /// The side that connects, between hello and verdict.
-pub struct Client<'k> {
-    key: &'k Key,
+pub struct Client {
+    key: Key,
     hello: [u8; HELLO_BYTES],
 }
 
-impl<'k> Client<'k> {
-    pub fn new(key: &'k Key, hello: Hello) -> Client<'k> {
-        Client { key, hello: hello.to_bytes() }
+impl Client {
+    pub fn new(key: &Key, hello: Hello) -> Client {
+        Client { key: key.clone(), hello: hello.to_bytes() }
     }
 
     pub fn hello(&self) -> &[u8; HELLO_BYTES] {
@@ -239,16 +239,16 @@ impl<'k> Client<'k> {
 }
 
 /// The side that accepts, between hello and verdict.
-pub struct Server<'k> {
-    key: &'k Key,
+pub struct Server {
+    key: Key,
     hello: [u8; HELLO_BYTES],
     nonce: Nonce,
 }
 
-impl<'k> Server<'k> {
+impl Server {
     /// For a hello whose job is the key's.
-    pub fn new(key: &'k Key, hello: &Hello) -> io::Result<Server<'k>> {
-        Ok(Server { key, hello: hello.to_bytes(), nonce: random()? })
+    pub fn new(key: &Key, hello: &Hello) -> io::Result<Server> {
+        Ok(Server { key: key.clone(), hello: hello.to_bytes(), nonce: random()? })
     }
 
     pub fn challenge(&self) -> [u8; CHALLENGE_BYTES] {

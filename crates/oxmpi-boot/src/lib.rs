@@ -11,6 +11,7 @@ pub mod deal;
 pub mod env;
 pub mod foreign;
 pub mod handshake;
+pub mod network;
 pub mod nodes;
 pub mod spawned;
 
@@ -25,7 +26,9 @@ use oxmpi_base::segment::Segment;
 use oxmpi_base::{lifeline, limits, trust};
 
 use apps::ProcessSet;
-use env::RankEnv;
+use env::{NetworkEnv, RankEnv};
+use handshake::End;
+use network::Network;
 use nodes::NodeTable;
 
 /// `MPI_ERR_OTHER`: errors before the world exists have no class of their own.
@@ -70,6 +73,14 @@ pub struct Member {
     pub mapped: Segment,
     /// When held, with [`lifeline::hold`], it ends this process when `mpirun` ends.
     pub lifeline: Option<OwnedFd>,
+    /// How ranks of other hosts are reached.
+    pub network: Option<Reached>,
+}
+
+/// The network of a job on several hosts, and the socket through which the agent hands over connections.
+pub struct Reached {
+    pub network: Network,
+    pub arrivals: OwnedFd,
 }
 
 /// Reads the environment and claims the place of this process in the job, if there is one.
@@ -98,6 +109,7 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         fail(format!("cannot map the segment that mpirun (pid {}) made: {error}", rank_env.mpirun))
     })?;
     let nodes = find_place(&rank_env, &mapped)?;
+    let network = find_network(&rank_env, &nodes)?;
     match claim(&mapped, nodes.own_slot().index()) {
         Claim::Ours => {}
         Claim::AnotherLives => return Ok(Start::Alone),
@@ -130,6 +142,7 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         segment,
         mapped,
         lifeline,
+        network,
     })))
 }
 
@@ -149,10 +162,30 @@ fn find_place(rank_env: &RankEnv, mapped: &Segment) -> Result<NodeTable> {
             rank_env.local_size
         )));
     }
-    if nodes.nodes() > 1 && !nodes.is_pretended() {
+    Ok(nodes)
+}
+
+/// The network that the agent describes, which a job on several hosts must have.
+fn find_network(rank_env: &RankEnv, nodes: &NodeTable) -> Result<Option<Reached>> {
+    let several = nodes.nodes() > 1 && !nodes.is_pretended();
+    let Some(NetworkEnv { description, arrivals }) = rank_env.network.filter(|_| several) else {
+        return match several {
+            true => Err(fail(format!("the job has {} nodes, but {} is missing", nodes.nodes(), env::NETWORK))),
+            false => Ok(None),
+        };
+    };
+    let lost = "a descriptor that its agent gave it is closed; a program that starts ranks must not close descriptors";
+    let file = reach(description.0, description.1, rank_env.mpirun, false).ok_or_else(|| fail(gone(rank_env, lost)))?;
+    let socket = lifeline::inherited(arrivals.0, arrivals.1).ok_or_else(|| fail(gone(rank_env, lost)))?;
+    let own = End { node: nodes.own_node().number(), slot: nodes.own_slot().index() as u32 };
+    let network = Network::open(file, own)
+        .map_err(|error| fail(gone(rank_env, &format!("the description of the network cannot be read: {error}"))))?;
+    if !network.is_pretended() {
         return Err(fail(format!("the job has {} nodes, and OxMPI does not span several machines yet", nodes.nodes())));
     }
-    Ok(nodes)
+    lifeline::keep_from_children(description.0, description.1);
+    lifeline::keep_from_children(arrivals.0, arrivals.1);
+    Ok(Some(Reached { network, arrivals: socket }))
 }
 
 enum Claim {
@@ -244,6 +277,7 @@ mod tests {
                 lifeline_inode: lifeline::inode(self.near.as_fd()).unwrap(),
                 mailbox: env::Mailbox::default(),
                 parent: None,
+                network: None,
             };
             rank_env.write().into_iter().collect()
         }
@@ -283,7 +317,7 @@ mod tests {
         let mut vars = job.vars(0);
         vars.insert(env::LOCAL_SIZE, "2".into());
         store(&[0, 0, 1], false);
-        assert!(text(start(|name| vars.get(name).cloned())).contains("does not span several machines"));
+        assert!(text(start(|name| vars.get(name).cloned())).contains("OXMPI_NETWORK is missing"));
         store(&[0, 0, 1], true);
         assert_eq!(text(start(|name| vars.get(name).cloned())), "0 of 3");
     }

@@ -31,6 +31,7 @@ pub mod collective;
 pub mod comm;
 pub mod connections;
 pub mod contexts;
+mod dialer;
 pub mod engine;
 pub mod explain;
 pub mod file;

@@ -8,6 +8,7 @@ use crate::buffer::BufferPool;
 use crate::collective::{Background, Run};
 use crate::comm::{Comm, Comms, Ranks};
 use crate::contexts::Contexts;
+use crate::dialer;
 use crate::engine::Engine;
 use crate::file::File;
 use crate::group::Group;
@@ -121,18 +122,18 @@ impl Process {
     /// Joins the job of this process. `single_copy`: use single copies between processes, if the
     /// kernel allows them.
     pub fn start(single_copy: bool) -> Result<Process> {
-        let ((segment, job, nodes), appnum, universe, process_sets, parent_port, lifeline) =
+        let ((segment, job, nodes), appnum, universe, process_sets, parent_port, lifeline, network) =
             match oxmpi_boot::start_from_env()? {
                 Boot::Alone => {
                     let made = oxmpi_boot::alone().map_err(|error| {
                         Error::new(MPI_ERR_OTHER, format!("cannot make shared memory: {}", limits::explain(&error)))
                     })?;
-                    (made, None, 1, Vec::new(), None, None)
+                    (made, None, 1, Vec::new(), None, None, None)
                 }
                 Boot::Member(member) => {
-                    let Member { nodes, appnum, universe_size, process_sets, parent, job, mapped, lifeline, .. } =
-                        *member;
-                    ((mapped, job, nodes), Some(appnum), universe_size as i32, process_sets, parent, lifeline)
+                    let Member { nodes, appnum, process_sets, parent, job, mapped, lifeline, network, .. } = *member;
+                    let universe = member.universe_size as i32;
+                    ((mapped, job, nodes), Some(appnum), universe, process_sets, parent, lifeline, network)
                 }
             };
         if let Some(lifeline) = &lifeline {
@@ -143,8 +144,11 @@ impl Process {
                 )
             })?;
         }
-        let links = Links::attach_on(segment, job, nodes)
-            .map_err(|error| Error::new(MPI_ERR_OTHER, format!("cannot join the job: {error}")))?;
+        let cannot = |error: std::io::Error| Error::new(MPI_ERR_OTHER, format!("cannot join the job: {error}"));
+        let mut links = Links::attach_on(segment, job, nodes).map_err(cannot)?;
+        if let Some(network) = network {
+            dialer::use_network(&mut links, network).map_err(cannot)?;
+        }
         Ok(Process {
             appnum,
             universe_size: universe,

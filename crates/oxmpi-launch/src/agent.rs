@@ -6,13 +6,19 @@
 //! above it gives it up after some seconds without a heartbeat.
 
 use std::ffi::OsString;
-use std::io::Write;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::channel::{Channel, State};
+use oxmpi_agent::door::{Door, Reach};
 use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
 use oxmpi_agent::message::{self, Down, FailedRank, Machine, NodeAddresses, Order, RankPlace, Stop, Up};
+use oxmpi_base::{dial, limits, segment};
+use oxmpi_boot::handshake::Key;
+use oxmpi_boot::network::{NodePort, describe};
+use oxmpi_transport::tcp::connect::pair;
 
 use crate::branch::{Branches, Event, GREETING, VERSION, heartbeat};
 use crate::forward::{AgentWires, Forward};
@@ -22,7 +28,8 @@ use crate::job;
 use crate::options::{self, Command, Settings};
 use crate::order;
 use crate::place::Budget;
-use crate::start::{Kept, Prepared, Refusal, Running, Work};
+use crate::reach;
+use crate::start::{Kept, Prepared, RankNetwork, Refusal, Running, Work};
 use crate::sys;
 use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_QUIET_FAILURE, AT_ONCE, Death, Watch};
 
@@ -63,12 +70,21 @@ struct Agent {
     phase: Phase,
     forward: Forward,
     input: FedInput,
+    /// The port of this node, and what it needs to know of the job.
+    door: Option<(Door, JobSecret)>,
     /// Ranks that have not ended, as it was told.
     told_live: usize,
     told_failure: bool,
     told_unread: bool,
     /// When the stream from above ended.
     left_at: Option<Instant>,
+}
+
+/// What callers must prove to be let in.
+struct JobSecret {
+    job: [u8; 16],
+    key: Key,
+    pretended: bool,
 }
 
 enum Phase {
@@ -84,13 +100,13 @@ enum Phase {
 }
 
 impl Agent {
-    fn begin() -> std::io::Result<Agent> {
+    fn begin() -> io::Result<Agent> {
         let (signals, _) = sys::take_signals(&job::TAKEN)?;
         sys::adopt_orphans();
         let mut nonce = [0u8; 16];
-        getrandom::fill(&mut nonce).map_err(|error| std::io::Error::other(format!("no random bytes: {error}")))?;
+        getrandom::fill(&mut nonce).map_err(|error| io::Error::other(format!("no random bytes: {error}")))?;
         let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut stdout = std::io::stdout();
+        let mut stdout = io::stdout();
         writeln!(stdout, "{GREETING} {VERSION} {nonce}")?;
         stdout.flush()?;
         let (read, write) = sys::take_stdio()?;
@@ -111,6 +127,7 @@ impl Agent {
             phase: Phase::Idle,
             forward: Forward::new()?,
             input: FedInput::default(),
+            door: None,
             told_live: 0,
             told_failure: false,
             told_unread: false,
@@ -137,6 +154,9 @@ impl Agent {
             }
             self.look_after_ranks(now);
             self.move_data();
+            if let Some((door, _)) = &mut self.door {
+                door.work(now);
+            }
             self.beat(now);
             if let Some(up) = &mut self.up
                 && up.flush().is_err()
@@ -156,6 +176,8 @@ impl Agent {
             }
             self.branches.poll_for(&mut fds);
             self.forward.poll_for(&mut fds);
+            let door = self.door.iter().flat_map(|(door, _)| door.descriptors());
+            fds.extend(door.map(|fd| sys::pollfd(fd, sys::POLLIN)));
             self.input.poll_for(&mut fds);
             if let Phase::Running(watch, _) = &self.phase {
                 fds.push(sys::pollfd(watch.mailbox.as_raw_fd(), sys::POLLIN));
@@ -176,7 +198,8 @@ impl Agent {
         // Draining looks again soon, since the end of a pipe that nobody holds any more may be near.
         let drain = matches!(self.phase, Phase::Draining { .. }).then(|| now + Duration::from_millis(20));
         let leave = self.left_at.map(|at| (at + LEAVE).max(now + Duration::from_millis(20)));
-        [watch, drain, leave, self.branches.deadline()].into_iter().flatten().fold(self.next_beat, Instant::min)
+        let door = self.door.as_ref().and_then(|(door, _)| door.deadline(now));
+        [watch, drain, leave, door, self.branches.deadline()].into_iter().flatten().fold(self.next_beat, Instant::min)
     }
 
     /// Whether this process may end.
@@ -316,14 +339,52 @@ impl Agent {
             Err(options::Mistake(text)) => return Err(BadFrame(text)),
         }
         let reads = order.ranks.iter().map(|rank| rank.reads_stdin).collect();
-        match self.prepare(&order) {
-            Ok(prepared) => {
+        match self.prepare(&order).and_then(|prepared| Ok((prepared, self.listen(&order)?))) {
+            Ok((prepared, address)) => {
                 self.phase = Phase::Ready(Box::new(prepared), reads, order.terminal);
-                self.tell(&Up::Ready(NodeAddresses { node: order.node, addresses: Vec::new(), port: 0 }));
+                self.tell(&Up::Ready(address));
             }
             Err(refusal) => self.tell_trouble(refusal),
         }
         Ok(())
+    }
+
+    /// Opens the port of this node, if the job has other nodes.
+    fn listen(&mut self, order: &Order) -> Result<NodeAddresses, Refusal> {
+        let node = order.node;
+        if order.node_count() == 1 {
+            return Ok(NodeAddresses { node, addresses: Vec::new(), port: 0 });
+        }
+        let refuse = |text: String| Refusal { text, status: 1 };
+        let addresses = reach::addresses(order.pretended, order.net_interface.as_deref()).map_err(refuse)?;
+        let reach = if order.pretended { Reach::ThisMachine } else { Reach::Everyone };
+        let range = order.port_range.map(|(first, last)| first..=last);
+        let door = Door::open(&reach, range, &self.host).map_err(|error| refuse(error.to_string()))?;
+        let port = door.port();
+        self.door =
+            Some((door, JobSecret { job: order.job, key: Key::from_bytes(order.key), pretended: order.pretended }));
+        Ok(NodeAddresses { node, addresses, port })
+    }
+
+    /// What the ranks inherit to reach those of other nodes. From now on connections are let in.
+    fn connect(&mut self, nodes: &[NodeAddresses], seats: usize) -> io::Result<Option<RankNetwork>> {
+        let Some((door, JobSecret { job, key, pretended })) = &mut self.door else { return Ok(None) };
+        let mut ports = vec![NodePort::default(); nodes.len()];
+        for NodeAddresses { node, addresses, port } in nodes {
+            let place =
+                ports.get_mut(*node as usize).ok_or_else(|| io::Error::other(format!("there is no node {node}")))?;
+            *place = NodePort { port: *port, addresses: addresses.clone() };
+        }
+        let mut file = File::from(dial::memory_file(c"oxmpi-network")?);
+        file.write_all(&describe(*job, key, *pretended, &ports))?;
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..seats {
+            let (near, far) = pair()?;
+            ours.push(near);
+            theirs.push(segment::keep(far.as_fd())?);
+        }
+        door.serve(*job, key.clone(), self.node, ours);
+        Ok(Some(RankNetwork { description: segment::keep(file.as_fd())?, arrivals: theirs }))
     }
 
     fn prepare(&self, order: &Order) -> Result<(Work, Prepared), Refusal> {
@@ -333,10 +394,18 @@ impl Agent {
         Ok((work, prepared))
     }
 
-    fn go(&mut self, _nodes: Vec<NodeAddresses>, now: Instant) -> Result<(), BadFrame> {
+    fn go(&mut self, nodes: Vec<NodeAddresses>, now: Instant) -> Result<(), BadFrame> {
         let phase = std::mem::replace(&mut self.phase, Phase::Idle);
         let Phase::Ready(prepared, reads, terminal) = phase else { return Err(BadFrame("nothing to start".into())) };
-        let (work, prepared) = *prepared;
+        let (mut work, prepared) = *prepared;
+        match self.connect(&nodes, work.seats.len()) {
+            Ok(network) => work.network = network,
+            Err(error) => {
+                let text = format!("cannot prepare connections to other hosts: {}", limits::explain(&error));
+                self.tell_trouble(Refusal { text, status: 1 });
+                return Ok(());
+            }
+        }
         let merge = self.settings.merge_stderr;
         let wires = AgentWires::new(&mut self.forward, &mut self.input, reads, merge, terminal);
         let started = wires.and_then(|mut wires| prepared.start(&work, &self.settings, sys::no_signals(), &mut wires));

@@ -25,6 +25,7 @@ mod order;
 mod output;
 mod place;
 mod program;
+mod reach;
 mod record;
 mod report;
 mod root;

@@ -108,6 +108,8 @@ impl Plan {
             terminal: sys::is_terminal(1),
             below: Vec::new(),
             launcher: launcher.clone(),
+            port_range: cluster.port_range,
+            net_interface: cluster.net_interface.clone(),
             host_timeout,
         };
         let mut orders: Vec<Order> = everyone.iter().map(|&node| order(node)).collect();
@@ -202,6 +204,7 @@ pub fn work(order: &Order) -> Result<Work, Refusal> {
         nodes,
         universe_size: order.universe_size as usize,
         parent: None,
+        network: None,
     })
 }
 

@@ -30,6 +30,8 @@ pub struct Image<'a> {
     pub environment: Vec<&'a CStr>,
     pub wdir: Option<&'a CStr>,
     pub stdio: [RawFd; 3],
+    /// Further descriptors that it keeps under their numbers; -1: none.
+    pub inherits: [RawFd; 2],
     pub cpus: Option<&'a CpuSet>,
 }
 
@@ -147,7 +149,9 @@ unsafe fn run(child: &mut Child) {
         } else {
             libc::fcntl(spawner.lifeline, libc::F_SETFD, 0);
         }
-        libc::fcntl(spawner.segment, libc::F_SETFD, 0);
+        for fd in [spawner.segment, image.inherits[0], image.inherits[1]] {
+            libc::fcntl(fd, libc::F_SETFD, 0);
+        }
         for (to, from) in image.stdio.into_iter().enumerate() {
             let done = from == to as RawFd || libc::dup2(from, to as RawFd) >= 0;
             if !check("connect its input and output", done) {

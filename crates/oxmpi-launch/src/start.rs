@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use oxmpi_base::segment::{self, RankBlock, Segment};
 use oxmpi_base::{lifeline, limits};
 use oxmpi_boot::apps::App;
-use oxmpi_boot::env::RankEnv;
+use oxmpi_boot::env::{NetworkEnv, RankEnv};
 use oxmpi_boot::nodes::NodeTable;
 
 use crate::elf;
@@ -121,6 +121,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         nodes,
         universe_size: settings.universe_size.unwrap_or(size),
         parent: parent.map(String::from),
+        network: None,
     };
     let host = hosts::own_name();
     let mut outputs =
@@ -150,6 +151,15 @@ pub struct Work {
     pub nodes: NodeTable,
     pub universe_size: usize,
     pub parent: Option<String>,
+    /// For a job on several hosts.
+    pub network: Option<RankNetwork>,
+}
+
+/// What the ranks inherit to reach other hosts.
+pub struct RankNetwork {
+    pub description: OwnedFd,
+    /// The ends of the ranks, in the order of seats, of the sockets through which connections are handed over.
+    pub arrivals: Vec<OwnedFd>,
 }
 
 /// A rank to be started here.
@@ -226,6 +236,7 @@ impl Prepared {
             lifeline_inode: inode(near)?,
             mailbox: mailbox.describe(settings).map_err(cannot("examine a descriptor"))?,
             parent: work.parent.clone(),
+            network: None,
         };
         let mut spawner = Spawner::new(segment_fd.as_raw_fd(), near.as_raw_fd(), mask, descriptors);
         let mut list = Vec::with_capacity(work.seats.len());
@@ -235,8 +246,15 @@ impl Prepared {
             (rank_env.rank, rank_env.app_size) = (seat.rank, work.apps[seat.app].ranks);
             (rank_env.local_rank, rank_env.local_size) = (seat.place.local_rank, seat.place.local_size);
             rank_env.appnum = work.appnums[seat.app];
+            let mut inherits = [-1; 2];
+            if let Some(RankNetwork { description, arrivals }) = &work.network {
+                let of = |fd: &OwnedFd| Ok::<_, Refusal>((fd.as_raw_fd(), inode(fd)?));
+                let network = NetworkEnv { description: of(description)?, arrivals: of(&arrivals[index])? };
+                inherits = [network.description.0, network.arrivals.0];
+                rank_env.network = Some(network);
+            }
             let place = wires::Place { index, rank: seat.rank, app: seat.app };
-            match one(&mut spawner, program, &rank_env, placement.sets[index].as_ref(), &place, wires) {
+            match one(&mut spawner, program, &rank_env, placement.sets[index].as_ref(), inherits, &place, wires) {
                 Ok(pid) => list.push(Rank { number: seat.rank, pid, program: program.shown.clone() }),
                 Err(refusal) => {
                     trouble = Some(refusal);
@@ -324,6 +342,7 @@ fn one(
     program: &Program,
     rank_env: &RankEnv,
     cpus: Option<&oxmpi_base::cpus::CpuSet>,
+    inherits: [RawFd; 2],
     place: &wires::Place,
     wires: &mut dyn Wires,
 ) -> Result<Pid, Refusal> {
@@ -334,6 +353,7 @@ fn one(
         environment: program.environment.iter().chain(&own).map(CString::as_c_str).collect(),
         wdir: program.wdir.as_deref(),
         stdio: wires.open(place)?,
+        inherits,
         cpus,
     };
     let pid = spawner.spawn(&image).map_err(|failure| {

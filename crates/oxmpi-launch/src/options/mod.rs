@@ -123,6 +123,10 @@ pub struct Cluster {
     pub prefix: Option<PathBuf>,
     /// Seconds after which a silent host is given up; 0: never.
     pub host_timeout: Option<u32>,
+    /// The ports that hosts may listen on.
+    pub port_range: Option<(u16, u16)>,
+    /// The interface or network between the hosts.
+    pub net_interface: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -211,6 +215,9 @@ pub fn parse(called: &str, arguments: impl IntoIterator<Item = OsString>) -> Res
     parser.finish()
 }
 
+/// The environment variable that says what `--port-range` does.
+const PORT_RANGE: &str = "OXMPI_PORT_RANGE";
+
 #[derive(Default)]
 struct Parser {
     request: Request,
@@ -231,6 +238,14 @@ enum Done {
 impl Parser {
     fn finish(self) -> Result<Command> {
         let Parser { mut request, hosts, pretend_hosts, mut cluster } = self;
+        if let (None, Some(text)) = (cluster.port_range, std::env::var_os(PORT_RANGE).filter(|text| !text.is_empty())) {
+            cluster.port_range = Some(values::port_range(&text.to_string_lossy()).ok_or_else(|| {
+                Mistake(format!(
+                    "{PORT_RANGE} is `{}`, which is no range of ports such as 20000-20099",
+                    text.to_string_lossy()
+                ))
+            })?);
+        }
         if let Some(count) = pretend_hosts {
             if !hosts.is_empty() || request.settings.pretend_nodes.is_some() {
                 return Err(Mistake(
@@ -371,6 +386,8 @@ impl Parser {
             Key::LauncherExec => self.cluster.command = Some(values.text()?),
             Key::FanOut => self.cluster.fan_out = Some(values.count()?),
             Key::Prefix => self.cluster.prefix = Some(values.next()?.into()),
+            Key::PortRange => self.cluster.port_range = Some(values.port_range()?),
+            Key::NetInterface => self.cluster.net_interface = Some(values.text()?),
             Key::HostTimeout => self.cluster.host_timeout = Some(values.number()? as u32),
             Key::Mca => {
                 settings.mca.push(values.text()?);

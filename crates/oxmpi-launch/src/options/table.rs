@@ -50,6 +50,8 @@ pub enum Key {
     FanOut,
     Prefix,
     HostTimeout,
+    PortRange,
+    NetInterface,
     Mca,
     /// Accepted and ignored: asks for what OxMPI does anyway, or for machinery that it does not
     /// have.
@@ -274,6 +276,8 @@ pub const GROUPS: [Group; 6] = [
             spec(Key::FanOut, &["fan-out"], &["N"], ""),
             spec(Key::Prefix, &["prefix"], &["DIR"], ""),
             spec(Key::HostTimeout, &["host-timeout"], &["SECONDS"], ""),
+            spec(Key::PortRange, &["port-range"], &["FIRST-LAST"], ""),
+            spec(Key::NetInterface, &["net-interface", "iface"], &["NAME"], ""),
         ],
     },
     Group {
@@ -292,7 +296,6 @@ pub const GROUPS: [Group; 6] = [
                 Key::Moot,
                 &[
                     "rmk",
-                    "iface",
                     "topolib",
                     "demux",
                     "membind",

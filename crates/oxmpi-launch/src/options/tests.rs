@@ -125,6 +125,11 @@ fn hosts_that_need_agents() {
     let pretended = cluster("--pretend-hosts 3 -n 7 a");
     assert_eq!(pretended.hosts.iter().map(|host| host.slots).collect::<Vec<_>>(), [3, 2, 2]);
     assert!(pretended.pretended && pretended.launcher == Some(Launcher::Local));
+    let ports = cluster("--pretend-hosts 2 --port-range 2000-2010 --net-interface eth0 a");
+    assert_eq!((ports.port_range, ports.net_interface), (Some((2000, 2010)), Some("eth0".into())));
+    for wrong in ["x", "0-5", "9-5", "70000", "1-2-3"] {
+        assert!(mistake(&format!("--port-range {wrong} a")).contains("20000-20099"), "{wrong}");
+    }
     assert!(mistake("--pretend-hosts 2 --host a b").contains("--pretend-hosts"));
     assert!(mistake("--launcher carrier-pigeon a").contains("is none of ssh, rsh, local"));
     let options = run("--bind-to=core -n 2 -v --map-by socket:PE=2 -q a --bind-to none").settings.agent_options;

@@ -87,6 +87,11 @@ impl Values<'_> {
             .ok_or_else(|| self.wrong(&text, "is not a list of CPUs such as 0-3,8"))
     }
 
+    pub(super) fn port_range(&mut self) -> Result<(u16, u16)> {
+        let text = self.text()?;
+        port_range(&text).ok_or_else(|| self.wrong(&text, "is no range of ports such as 20000-20099"))
+    }
+
     pub(super) fn launcher(&mut self) -> Result<Launcher> {
         Ok(match self.one_of(&["ssh", "rsh", "local"])? {
             "ssh" => Launcher::Ssh,
@@ -202,6 +207,13 @@ impl Values<'_> {
     fn wrong(&self, value: &str, what: &str) -> Mistake {
         Mistake(format!("`{}`: `{value}` {what}", self.name()))
     }
+}
+
+/// `FIRST-LAST`, `FIRST:LAST` or one port.
+pub(super) fn port_range(text: &str) -> Option<(u16, u16)> {
+    let (first, last) = text.split_once(['-', ':']).unwrap_or((text, text));
+    let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    (first > 0 && first <= last).then_some((first, last))
 }
 
 fn level(name: &str) -> Option<Level> {

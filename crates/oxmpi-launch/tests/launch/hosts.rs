@@ -1,13 +1,23 @@
 //! Jobs on several hosts: agents that `mpirun` starts directly, for pretended hosts, or through a launcher, here a
 //! script that stands for `ssh`. Programs that use MPI are not among them: `tests/programs` has those.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use oxmpi_base::segment::{STATE_FINALIZED, STATE_RUNNING};
+use oxmpi_boot::Member;
+use oxmpi_boot::handshake::End;
+use oxmpi_transport::tcp::connect::Arrivals;
+use std::sync::atomic::Ordering::Release;
+
 use libc::{SIGCONT, SIGINT, SIGKILL, SIGSEGV, SIGSTOP, SIGTERM, SIGTSTP, SIGUSR1};
 
 use crate::support::{Dir, Job, command, given, having, kill, marker, mpirun, nobody_left, run, script, until};
+
+use crate::mpi::ROLE;
 
 const SOON: Duration = Duration::from_secs(2);
 
@@ -309,4 +319,70 @@ fn the_key_is_not_on_a_command_line() {
     }
     job.signal(SIGINT);
     job.wait();
+}
+
+/// A rank that connects to the first rank of every other node, through its agent, and says who it is.
+pub fn play_network(place: Member) {
+    let me = place.mapped.rank(place.local_rank);
+    me.state.store(STATE_RUNNING, Release);
+    let reached = place.network.expect("a network");
+    let own = place.nodes.own_node().number();
+    let others = (0..place.nodes.nodes() as u32).filter(|&node| node != own);
+    let mut calls: Vec<_> =
+        others.map(|node| (reached.network.connect(End { node, slot: 0 }).unwrap(), None::<TcpStream>)).collect();
+    let mut arrivals = Arrivals::new(reached.arrivals);
+    let mut heard = Vec::new();
+    let expected = if place.local_rank == 0 { place.size - place.local_size } else { 0 };
+    until("all connections", || {
+        for (attempt, stream) in calls.iter_mut().filter(|(_, stream)| stream.is_none()) {
+            if let Some(fd) = attempt.step().unwrap() {
+                let mut connected = TcpStream::from(fd);
+                connected.write_all(&[place.rank as u8]).unwrap();
+                *stream = Some(connected);
+            }
+        }
+        while let Some((arrival, fd)) = arrivals.take().unwrap() {
+            let mut stream = TcpStream::from(fd);
+            stream.set_nonblocking(false).unwrap();
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            assert_ne!(arrival.node.number(), own);
+            heard.push(byte[0]);
+        }
+        heard.len() == expected && calls.iter().all(|(_, stream)| stream.is_some())
+    });
+    heard.sort();
+    println!("RANK {} heard {heard:?}", place.rank);
+    me.state.store(STATE_FINALIZED, Release);
+}
+
+#[test]
+fn ranks_of_different_hosts_get_connected() {
+    for options in ["--pretend-hosts 3 -n 5", "--pretend-hosts 3 -n 5 --fan-out 1"] {
+        let mut command = command();
+        command.args(options.split_whitespace()).env(ROLE, "network").arg(std::env::current_exe().unwrap());
+        let done = run(command.args(["--exact", "--nocapture", "mpi::as_rank"]));
+        assert_eq!((done.status, done.stderr.as_str()), (0, ""), "{}", done.stdout);
+        // The test harness prints the name of the test on the same line.
+        let mut lines: Vec<&str> =
+            done.lines().into_iter().filter_map(|line| Some(&line[line.find("RANK ")?..])).collect();
+        lines.sort();
+        let expected = [
+            "RANK 0 heard [2, 3, 4]",
+            "RANK 1 heard []",
+            "RANK 2 heard [0, 1, 4]",
+            "RANK 3 heard []",
+            "RANK 4 heard [0, 1, 2, 3]",
+        ];
+        assert_eq!(lines, expected, "{options}");
+    }
+}
+
+#[test]
+fn a_port_range_that_is_taken_is_said() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let done = mpirun(&format!("--pretend-hosts 2 --port-range {port}-{port} -n 2 true"));
+    assert_eq!((done.status, done.messages().len()), (1, 1), "{}", done.stderr);
+    assert!(done.stderr.contains(&format!("none of the ports {port} to {port} is free on host")), "{}", done.stderr);
 }

@@ -1,0 +1,39 @@
+//! Makes the connections of a rank to ranks of other hosts, for the links: what `oxmpi-boot` knows of the network of the
+//! job, as a [`Connector`].
+
+use oxmpi_base::address::ProcessId;
+use oxmpi_boot::Reached;
+use oxmpi_boot::handshake::End;
+use oxmpi_boot::network::{Attempt, Network};
+use oxmpi_transport::Links;
+use oxmpi_transport::tcp::connect::{Arrivals, ConnectError, Connector, Pending};
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+/// From now on ranks of other hosts are reached over TCP.
+pub fn use_network(links: &mut Links, reached: Reached) -> io::Result<()> {
+    let Reached { network, arrivals } = reached;
+    let job = network.job();
+    links.use_tcp(Box::new(Dialer(network)), Arrivals::new(arrivals), job)
+}
+
+struct Dialer(Network);
+
+struct Dialing(Attempt);
+
+impl Connector for Dialer {
+    fn connect(&self, to: ProcessId) -> Result<Box<dyn Pending>, ConnectError> {
+        let to = End { node: to.node.number(), slot: to.slot.index() as u32 };
+        Ok(Box::new(Dialing(self.0.connect(to).map_err(ConnectError)?)))
+    }
+}
+
+impl Pending for Dialing {
+    fn step(&mut self) -> Result<Option<OwnedFd>, ConnectError> {
+        self.0.step().map_err(ConnectError)
+    }
+
+    fn readiness(&self) -> BorrowedFd<'_> {
+        self.0.readiness()
+    }
+}
