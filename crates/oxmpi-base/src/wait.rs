@@ -117,7 +117,9 @@ impl Sleep<'_> {
         if self.alone {
             self.job.awake.fetch_sub(1, Ordering::Relaxed);
         }
-        self.block.sleep.store(self.word() | how, Ordering::SeqCst);
+        // An exchange, as a waker's is: what it overwrites is then older for every rank. (On x86 a
+        // store of this kind is an exchange anyway.)
+        self.block.sleep.swap(self.word() | how, Ordering::SeqCst);
         match barrier {
             WakeFence::Asymmetric => {
                 membarrier(MEMBARRIER_GLOBAL_EXPEDITED);

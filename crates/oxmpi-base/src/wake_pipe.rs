@@ -174,3 +174,72 @@ mod tests {
         assert!(open((own, reader.as_raw_fd() as u32)).is_ok());
     }
 }
+
+/// The protocol with which no byte is lost: the waker publishes, then looks at the word; the sleeper
+/// empties the pipe, sets the word, polls for what was published, then waits for a byte.
+#[cfg(all(test, loom))]
+mod loom_model {
+    use crate::sync::{AtomicU32, Ordering, fence};
+    use loom::sync::{Arc, Condvar, Mutex};
+
+    #[derive(Default)]
+    struct Pipe {
+        bytes: Mutex<u32>,
+        written: Condvar,
+    }
+
+    struct Rank {
+        word: AtomicU32,
+        packets: AtomicU32,
+        pipe: Pipe,
+    }
+
+    impl Rank {
+        /// As `wait::wake` with the fence of the waker, which `membarrier` stands for otherwise.
+        fn send(&self) {
+            self.packets.fetch_add(1, Ordering::Release);
+            fence(Ordering::SeqCst);
+            if self.word.load(Ordering::Relaxed) != 0 && self.word.swap(0, Ordering::AcqRel) != 0 {
+                *self.pipe.bytes.lock().unwrap() += 1;
+                self.pipe.written.notify_one();
+            }
+        }
+
+        /// Waits for so many packets in all.
+        fn receive(&self, wanted: u32) {
+            while self.packets.load(Ordering::Acquire) < wanted {
+                *self.pipe.bytes.lock().unwrap() = 0;
+                self.word.swap(5, Ordering::SeqCst);
+                fence(Ordering::SeqCst);
+                if self.packets.load(Ordering::Acquire) >= wanted {
+                    self.word.swap(0, Ordering::AcqRel);
+                    return;
+                }
+                let mut bytes = self.pipe.bytes.lock().unwrap();
+                while *bytes == 0 {
+                    // The model fails here, as a deadlock, if a byte is lost.
+                    bytes = self.pipe.written.wait(bytes).unwrap();
+                }
+                drop(bytes);
+                let _ = self.word.compare_exchange(5, 0, Ordering::AcqRel, Ordering::Relaxed);
+            }
+        }
+    }
+
+    #[test]
+    fn loom_no_byte_is_lost() {
+        loom::model(|| {
+            let rank = Arc::new(Rank { word: AtomicU32::new(0), packets: AtomicU32::new(0), pipe: Pipe::default() });
+            let sender = {
+                let rank = Arc::clone(&rank);
+                loom::thread::spawn(move || {
+                    rank.send();
+                    rank.send();
+                })
+            };
+            rank.receive(1);
+            rank.receive(2);
+            sender.join().unwrap();
+        });
+    }
+}
