@@ -389,7 +389,11 @@ impl Agent {
 
     fn prepare(&self, order: &Order) -> Result<(Work, Prepared), Refusal> {
         let work = order::work(order)?;
-        let budget = Budget::count(&self.settings).map_err(|text| Refusal { text, status: 1 })?;
+        let mut budget = Budget::count(&self.settings).map_err(|text| Refusal { text, status: 1 })?;
+        if order.pretended {
+            // All agents share the CPUs of this machine, so none may bind its ranks to all of them.
+            budget.cpus = (budget.cpus / order.node_count().max(1) as usize).max(1);
+        }
         let prepared = Prepared::new(&work, &self.settings, &budget)?;
         Ok((work, prepared))
     }
