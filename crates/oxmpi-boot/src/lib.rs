@@ -137,7 +137,10 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         process_sets: apps::process_sets(&rank_env.apps),
         universe_size: rank_env.universe_size,
         parent: rank_env.parent,
-        job: JobId { inode: rank_env.segment_inode, holder: rank_env.mpirun, fd: rank_env.segment as u32 },
+        job: match &network {
+            Some(reached) => JobId::on_hosts(reached.network.job()),
+            None => JobId { inode: rank_env.segment_inode, holder: rank_env.mpirun, fd: rank_env.segment as u32 },
+        },
         nodes,
         segment,
         mapped,
