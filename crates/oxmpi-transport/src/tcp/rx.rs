@@ -39,6 +39,8 @@ struct Stream {
     is_dry: bool,
     /// The last frame was a long one, of which as little as possible shall go through the buffer.
     is_bulk: bool,
+    /// Something has come.
+    is_used: bool,
 }
 
 /// The frame whose bytes come.
@@ -93,6 +95,7 @@ impl TcpRx {
             body: None,
             is_dry: false,
             is_bulk: false,
+            is_used: false,
         });
     }
 
@@ -145,10 +148,11 @@ impl TcpRx {
         let connection = Arc::clone(&self.streams[index].connection);
         match end {
             End::Over => {}
-            // A peer that gets our connection gives up its own before it has sent anything.
-            End::Closed if self.streams.len() > 1 || self.joint.is_connecting() => {}
+            // A peer that gets our connection gives up its own before it has sent anything. (It may not have read what the
+            // handshake said last; then its end is a reset.)
+            End::Closed | End::Unused(_) if self.streams.len() > 1 || self.joint.is_connecting() => {}
             End::Closed => self.joint.fail_on(&connection, "the peer has closed it without a farewell"),
-            End::Broken(why) => self.joint.fail_on(&connection, &why),
+            End::Unused(why) | End::Broken(why) => self.joint.fail_on(&connection, &why),
         }
         self.streams.remove(index);
         self.dropped.push(connection);
@@ -242,6 +246,8 @@ enum End {
     Over,
     /// The peer has closed it between two frames.
     Closed,
+    /// It broke before anything came.
+    Unused(String),
     Broken(String),
 }
 
@@ -410,11 +416,15 @@ impl Stream {
         match result {
             Ok(0) if self.body.is_none() && self.start == self.end => Err(End::Closed),
             Ok(0) => Err(End::Broken("the peer has closed it in the middle of a frame".into())),
-            Ok(count) => Ok(count),
+            Ok(count) => {
+                self.is_used = true;
+                Ok(count)
+            }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.is_dry = true;
                 Ok(0)
             }
+            Err(error) if !self.is_used => Err(End::Unused(error.to_string())),
             Err(error) => Err(End::Broken(error.to_string())),
         }
     }

@@ -1,0 +1,5 @@
+// ranks: 2
+// launch: --pretend-hosts 2
+// timeout: 120
+// As ../pt2pt/large.c, between hosts: each has a segment of its own, and messages between them go over TCP.
+#include "../pt2pt/large.c"

@@ -1,0 +1,5 @@
+// ranks: 2
+// launch: --pretend-hosts 2
+// timeout: 120
+// As ../requests/persistent.c, between hosts: each has a segment of its own, and messages between them go over TCP.
+#include "../requests/persistent.c"
