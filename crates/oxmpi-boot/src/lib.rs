@@ -183,9 +183,6 @@ fn find_network(rank_env: &RankEnv, nodes: &NodeTable) -> Result<Option<Reached>
     let own = End { node: nodes.own_node().number(), slot: nodes.own_slot().index() as u32 };
     let network = Network::open(file, own)
         .map_err(|error| fail(gone(rank_env, &format!("the description of the network cannot be read: {error}"))))?;
-    if !network.is_pretended() {
-        return Err(fail(format!("the job has {} nodes, and OxMPI does not span several machines yet", nodes.nodes())));
-    }
     lifeline::keep_from_children(description.0, description.1);
     lifeline::keep_from_children(arrivals.0, arrivals.1);
     Ok(Some(Reached { network, arrivals: socket }))

@@ -30,8 +30,8 @@ pub const BUILD: u64 = fnv(concat!(env!("CARGO_PKG_VERSION"), " wire 1").as_byte
 pub const MOST_ADDRESSES: usize = 4;
 const ADDRESS: usize = 17;
 const RECORD: usize = 4 + MOST_ADDRESSES * ADDRESS;
-/// Job, key, and a word that is 1 for pretended hosts.
-const HEAD: usize = 16 + KEY_BYTES + 8;
+/// Job and key.
+const HEAD: usize = 16 + KEY_BYTES;
 
 /// A further address is tried after this time.
 const STAGGER: Duration = Duration::from_millis(250);
@@ -46,11 +46,10 @@ pub struct NodePort {
 }
 
 /// The description, as an agent writes it to the file.
-pub fn describe(job: [u8; 16], key: &Key, pretended: bool, nodes: &[NodePort]) -> Vec<u8> {
+pub fn describe(job: [u8; 16], key: &Key, nodes: &[NodePort]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEAD + nodes.len() * RECORD);
     bytes.extend(job);
     bytes.extend(key.as_bytes());
-    bytes.extend(u64::from(pretended).to_le_bytes());
     for node in nodes {
         let mut record = [0; RECORD];
         record[..2].copy_from_slice(&node.port.to_le_bytes());
@@ -72,7 +71,6 @@ pub struct Network {
     job: [u8; 16],
     key: Key,
     own: End,
-    pretended: bool,
     file: File,
 }
 
@@ -82,18 +80,12 @@ impl Network {
         let mut head = [0; HEAD];
         file.read_exact_at(&mut head, 0)?;
         let (job, key) = head.split_at(16);
-        let pretended = head[HEAD - 8] == 1;
-        let mut network = Network { job: [0; 16], key: Key::from_bytes([0; KEY_BYTES]), own, pretended, file };
+        let mut network = Network { job: [0; 16], key: Key::from_bytes([0; KEY_BYTES]), own, file };
         network.job.copy_from_slice(job);
         if let Some(key) = key.first_chunk() {
             network.key = Key::from_bytes(*key);
         }
         Ok(network)
-    }
-
-    /// All hosts are this machine, for a test.
-    pub fn is_pretended(&self) -> bool {
-        self.pretended
     }
 
     /// 128 random bits that name the job.
@@ -334,7 +326,7 @@ mod tests {
 
     fn network(nodes: &[NodePort]) -> Network {
         let mut file = File::from(dial::memory_file(c"test").unwrap());
-        file.write_all(&describe([7; 16], &Key::from_bytes([8; 32]), true, nodes)).unwrap();
+        file.write_all(&describe([7; 16], &Key::from_bytes([8; 32]), nodes)).unwrap();
         Network::open(file.into(), End { node: 0, slot: 0 }).unwrap()
     }
 
@@ -343,7 +335,7 @@ mod tests {
         let a = NodePort { port: 1234, addresses: vec!["10.1.2.3".parse().unwrap(), "fd00::7".parse().unwrap()] };
         let b = NodePort { port: 65535, addresses: vec!["::1".parse().unwrap(); MOST_ADDRESSES] };
         let network = network(&[a.clone(), b.clone(), NodePort::default()]);
-        assert_eq!((network.job(), network.is_pretended()), ([7; 16], true));
+        assert_eq!(network.job(), [7; 16]);
         assert_eq!((network.port(0).unwrap(), network.port(1).unwrap()), (a, b));
         assert!(network.port(3).is_err());
     }

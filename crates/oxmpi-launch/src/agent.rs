@@ -84,7 +84,6 @@ struct Agent {
 struct JobSecret {
     job: [u8; 16],
     key: Key,
-    pretended: bool,
 }
 
 enum Phase {
@@ -361,14 +360,13 @@ impl Agent {
         let range = order.port_range.map(|(first, last)| first..=last);
         let door = Door::open(&reach, range, &self.host).map_err(|error| refuse(error.to_string()))?;
         let port = door.port();
-        self.door =
-            Some((door, JobSecret { job: order.job, key: Key::from_bytes(order.key), pretended: order.pretended }));
+        self.door = Some((door, JobSecret { job: order.job, key: Key::from_bytes(order.key) }));
         Ok(NodeAddresses { node, addresses, port })
     }
 
     /// What the ranks inherit to reach those of other nodes. From now on connections are let in.
     fn connect(&mut self, nodes: &[NodeAddresses], seats: usize) -> io::Result<Option<RankNetwork>> {
-        let Some((door, JobSecret { job, key, pretended })) = &mut self.door else { return Ok(None) };
+        let Some((door, JobSecret { job, key })) = &mut self.door else { return Ok(None) };
         let mut ports = vec![NodePort::default(); nodes.len()];
         for NodeAddresses { node, addresses, port } in nodes {
             let place =
@@ -376,7 +374,7 @@ impl Agent {
             *place = NodePort { port: *port, addresses: addresses.clone() };
         }
         let mut file = File::from(dial::memory_file(c"oxmpi-network")?);
-        file.write_all(&describe(*job, key, *pretended, &ports))?;
+        file.write_all(&describe(*job, key, &ports))?;
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..seats {
             let (near, far) = pair()?;
