@@ -24,8 +24,8 @@ const RATCHETS: &[(&str, &str)] = &[
 /// Beginnings of SAFETY lines that say nothing.
 const VAGUE: &[&str] = &["passed on", "as the caller says", "checked", "as above", "as the caller promised"];
 
-/// Crates that no MPI program loads.
-const PROGRAMS: &[&str] = &["oxmpi-agent", "oxmpi-base", "oxmpi-cli", "oxmpi-launch", "oxmpi-testkit", "oxmpi-wrap"];
+/// Crates that MPI programs do not load.
+const PROGRAMS: &[&str] = &["oxmpi-agent", "oxmpi-cli", "oxmpi-launch", "oxmpi-testkit", "oxmpi-wrap"];
 
 /// The largest cycle of files that a crate may have without an entry in the table.
 const CIRCLE: usize = 4;
@@ -123,14 +123,14 @@ fn count(files: &[PathBuf]) -> Result<Numbers, String> {
     let sources = sources(files)?;
     let mut numbers: Numbers = RATCHETS.iter().map(|(name, _)| (name.to_string(), 0)).collect();
     let mut add = |name: &str, n: usize| *numbers.entry(name.into()).or_default() += n;
-    for (name, _, text) in &sources {
+    for (name, path, text) in &sources {
         if name != "oxmpi-transport" {
             add("shm-calls", text.matches(".shm()").count());
         }
         if name != "oxmpi-base" {
             add("libc-mentions", text.matches("libc::").count());
         }
-        if !PROGRAMS.contains(&name.as_str()) {
+        if !PROGRAMS.contains(&name.as_str()) && !path.ends_with("oxmpi-base/src/trust.rs") {
             add("env-reads", text.matches("env::var").count());
         }
         if name == "oxmpi-capi" {

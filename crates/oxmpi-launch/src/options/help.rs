@@ -7,7 +7,7 @@ const COLUMN: usize = 34;
 
 pub fn text(program: &str) -> String {
     let mut out = format!(
-        "{program} starts the ranks of an MPI program on this machine and waits for them.\n\n\
+        "{program} starts the ranks of an MPI program, on this machine or on several hosts, and waits for them.\n\n\
          Usage: {program} [-n N] [options] PROGRAM [arguments]\n\
          \x20      {program} [options] -n N PROGRAM [arguments] : -n N PROGRAM [arguments] : …\n\n\
          Options take one dash or two, and `--name value` or `--name=value`. `--` ends the options.\n"

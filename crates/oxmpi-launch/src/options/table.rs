@@ -98,7 +98,7 @@ const fn spec(key: Key, names: &'static [&'static str], values: &'static [&'stat
     Spec { key, names, values, help }
 }
 
-pub const GROUPS: [Group; 6] = [
+pub const GROUPS: [Group; 7] = [
     Group {
         title: "Programs and ranks",
         specs: &[
@@ -134,7 +134,8 @@ pub const GROUPS: [Group; 6] = [
                 Key::Host,
                 &["host", "hosts", "H"],
                 &["LIST"],
-                "the hosts to run on, `HOST[:SLOTS],…`; programs that use MPI run on this machine only today",
+                "the hosts to run on, `HOST[:SLOTS],…`; one-sided communication, spawning and ports do not work between \
+                 hosts yet",
             ),
             spec(
                 Key::HostFile,
@@ -269,15 +270,49 @@ pub const GROUPS: [Group; 6] = [
             ),
             // For tests of OxMPI itself: CONTRIBUTING.md tells what it does.
             spec(Key::PretendNodes, &["pretend-nodes"], &["NODES"], ""),
-            // Jobs on several hosts. They have no help until programs that use MPI can run so.
             spec(Key::PretendHosts, &["pretend-hosts"], &["N"], ""),
-            spec(Key::Launcher, &["launcher", "bootstrap"], &["NAME"], ""),
-            spec(Key::LauncherExec, &["launcher-exec", "bootstrap-exec", "rsh-agent"], &["COMMAND"], ""),
-            spec(Key::FanOut, &["fan-out"], &["N"], ""),
-            spec(Key::Prefix, &["prefix"], &["DIR"], ""),
-            spec(Key::HostTimeout, &["host-timeout"], &["SECONDS"], ""),
-            spec(Key::PortRange, &["port-range"], &["FIRST-LAST"], ""),
-            spec(Key::NetInterface, &["net-interface", "iface"], &["NAME"], ""),
+        ],
+    },
+    Group {
+        title: "Several hosts",
+        specs: &[
+            spec(
+                Key::Launcher,
+                &["launcher", "bootstrap"],
+                &["NAME"],
+                "start ranks on other hosts with `ssh` (default) or `rsh`",
+            ),
+            spec(
+                Key::LauncherExec,
+                &["launcher-exec", "bootstrap-exec", "rsh-agent"],
+                &["COMMAND"],
+                "the command that runs a program on a host, with arguments, such as `ssh -F FILE`; also OXMPI_RSH",
+            ),
+            spec(
+                Key::FanOut,
+                &["fan-out"],
+                &["N"],
+                "mpirun and each host start programs on at most N further hosts (default: 32)",
+            ),
+            spec(Key::Prefix, &["prefix"], &["DIR"], "OxMPI is in DIR on the other hosts"),
+            spec(
+                Key::HostTimeout,
+                &["host-timeout"],
+                &["SECONDS"],
+                "a host that is silent for about this long has failed (default: 6; 0: wait for ever)",
+            ),
+            spec(
+                Key::PortRange,
+                &["port-range"],
+                &["FIRST-LAST"],
+                "each host listens on one of these ports (default: any free one); also OXMPI_PORT_RANGE",
+            ),
+            spec(
+                Key::NetInterface,
+                &["net-interface", "iface"],
+                &["NAME"],
+                "use this network interface, or the one with an address in ADDRESS/BITS, between hosts",
+            ),
         ],
     },
     Group {
