@@ -27,6 +27,29 @@ pub fn send(to: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
+/// Bytes of a TCP connection that the peer's kernel has not acknowledged yet.
+pub fn unacknowledged(connection: BorrowedFd<'_>) -> io::Result<usize> {
+    let mut count: libc::c_int = 0;
+    // SAFETY: the kernel writes one integer, for which there is room.
+    if unsafe { libc::ioctl(connection.as_raw_fd(), libc::TIOCOUTQ, &raw mut count) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// Whether the peer has closed a connection of which nothing was read.
+pub fn is_closed(connection: BorrowedFd<'_>) -> bool {
+    let mut byte = [0u8; 1];
+    let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+    // SAFETY: the kernel writes at most one byte, for which there is room.
+    let count = unsafe { libc::recv(connection.as_raw_fd(), byte.as_mut_ptr().cast(), 1, flags) };
+    match count {
+        0 => true,
+        ..0 => !matches!(io::Error::last_os_error().kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
+        _ => false,
+    }
+}
+
 /// Sends a record and a copy of a descriptor over a Unix socket.
 pub fn send_with_fd(to: BorrowedFd<'_>, bytes: &[u8], fd: BorrowedFd<'_>) -> io::Result<()> {
     let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };

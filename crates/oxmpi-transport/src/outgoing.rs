@@ -292,7 +292,12 @@ impl Outgoing {
     /// The link to a far peer, which is opened at first contact.
     #[inline(never)]
     fn far(&mut self, peer: Peer) -> &mut Far {
-        if let Far::Unopened = self.far.at(peer) {
+        let needs_link = match self.far.at(peer) {
+            Far::Unopened => true,
+            Far::Tcp(tcp) => tcp.is_over(),
+            _ => false,
+        };
+        if needs_link {
             *self.far.at(peer) = self.open_far(peer);
             self.tell_opened(peer);
         }

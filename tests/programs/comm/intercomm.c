@@ -38,6 +38,27 @@ static void talk(MPI_Comm inter, int tag) {
     OK(MPI_Barrier(inter));
 }
 
+// The lowest rank of the host.
+static int host;
+
+static int find_host(void) {
+    int lowest = rank;
+    MPI_Comm all;
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &all));
+    OK(MPI_Bcast(&lowest, 1, MPI_INT, 0, all));
+    OK(MPI_Comm_free(&all));
+    return lowest;
+}
+
+// Whether a process of the other group is on the host of this one.
+static int shares_host(MPI_Comm inter) {
+    int hosts[64], remote, found = 0;
+    OK(MPI_Comm_remote_size(inter, &remote));
+    OK(MPI_Allgather(&host, 1, MPI_INT, hosts, 1, MPI_INT, inter));
+    for (int i = 0; i < remote; i++) found |= hosts[i] == host;
+    return found;
+}
+
 static void compare(MPI_Comm a, MPI_Comm b, int expected) {
     int result = -1;
     OK(MPI_Comm_compare(a, b, &result));
@@ -123,9 +144,14 @@ static void pair(MPI_Comm comm, int low, int count) {
     }
     OK(MPI_Comm_split(inter, left, 0, &part));
     CHECK(part == MPI_COMM_NULL);
+    // Those of each host, if both sides have some there.
     OK(MPI_Comm_split_type(inter, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part));
-    talk(part, 1);
-    OK(MPI_Comm_free(&part));
+    if (shares_host(inter)) {
+        talk(part, 1);
+        OK(MPI_Comm_free(&part));
+    } else {
+        CHECK(part == MPI_COMM_NULL);
+    }
     // The first of the left side with all of the right side.
     int first = 0;
     MPI_Group group = near, one = MPI_GROUP_NULL;
@@ -161,6 +187,7 @@ int main(int argc, char **argv) {
     int n;
     start(&argc, &argv);
     return_errors();
+    host = find_host();
     CHECK_ERROR(MPI_Comm_remote_size(MPI_COMM_WORLD, &n), MPI_ERR_COMM, "MPI_Comm_remote_size");
     MPI_Group group;
     CHECK_ERROR(MPI_Comm_remote_group(MPI_COMM_WORLD, &group), MPI_ERR_COMM, "MPI_Comm_remote_group");

@@ -81,7 +81,7 @@ impl Engine {
         true
     }
 
-    /// Says farewell to all peers of other nodes, once nothing is under way any more; `true` when all have said theirs.
+    /// Says farewell to all peers of other nodes, once nothing is under way any more; `true` when all have heard it.
     pub fn part(&mut self) -> bool {
         if !self.is_flushed() {
             return false;

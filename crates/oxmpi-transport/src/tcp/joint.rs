@@ -92,13 +92,19 @@ impl Joint {
         self.awaits_second.store(on, Relaxed);
     }
 
-    /// The link is broken for good. The first reason stays.
+    /// The link is broken for good. The first reason stays. A peer that has said BYE may end as it likes.
     pub fn fail(&self, why: &str) {
+        if self.has_bye() {
+            return;
+        }
         let _ = self.failure.set(Error::new(MPI_ERR_OTHER, format!("the link to {} is broken: {why}", self.name)));
     }
 
     /// The same where a connection broke.
     pub fn fail_on(&self, connection: &Connection, why: &str) {
+        if self.has_bye() {
+            return;
+        }
         let _ = self.failure.set(Error::new(
             MPI_ERR_OTHER,
             format!("the link to {} at {}, from {}, is broken: {why}", self.name, connection.there, connection.here),

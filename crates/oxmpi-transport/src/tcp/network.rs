@@ -1,6 +1,6 @@
 //! All TCP links of a process: who makes connections, and when sockets are looked at. What happens then is in `poll.rs`.
 
-use super::connect::{Arrivals, Connector, Pending};
+use super::connect::{Arrival, Arrivals, Connector, Pending};
 use super::joint::{Connection, Joint};
 use super::tx::TcpTx;
 use oxmpi_base::address::ProcessId;
@@ -23,6 +23,8 @@ pub(crate) struct Network {
     /// Sockets that are watched for room, too, until a thread has slept.
     pub writing: Vec<(Peer, Arc<Connection>)>,
     pub pending: Vec<(Peer, Box<dyn Pending>)>,
+    /// Connections that peers have made for their next links, until the last ones are over.
+    pub early: Vec<(Arrival, Arc<Connection>)>,
     /// Links that were opened here and have no receiving end yet.
     pub opened: Vec<(Peer, Arc<Joint>)>,
     /// Peers with a link, in the order in which they came.
@@ -63,6 +65,7 @@ impl Network {
             sleeper,
             writing: Vec::new(),
             pending: Vec::new(),
+            early: Vec::new(),
             opened: Vec::new(),
             peers: Vec::new(),
             busy: Vec::new(),
@@ -93,7 +96,9 @@ impl Network {
 
     /// What the two ends of a new link share.
     pub fn joint(&mut self, peer: Peer, name: String) -> Arc<Joint> {
-        self.peers.push(peer);
+        if !self.peers.contains(&peer) {
+            self.peers.push(peer);
+        }
         Arc::new(Joint::new(name))
     }
 

@@ -11,11 +11,11 @@ use crate::incoming::Incoming;
 use crate::outgoing::Outgoing;
 use oxmpi_abi::Error;
 use oxmpi_base::ids::Peer;
-use oxmpi_base::socket::{Interest, Ready};
+use oxmpi_base::socket::{self, Interest, Ready};
 use oxmpi_base::wake_pipe::Sleeper;
 use oxmpi_datatype::{Cursor, Target};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,6 +72,9 @@ impl Incoming {
             }
             _ => false,
         });
+        for (arrival, connection) in std::mem::take(&mut network.early) {
+            self.take_arrival(&mut network, tx, &arrival, connection);
+        }
         if let Some(recent) = network.recent {
             network.idle_turns += 1;
             if network.idle_turns > MOST_IDLE {
@@ -128,11 +131,19 @@ impl Incoming {
         }
         let Some(rx) = self.tcp(peer) else { return };
         let is_dry = rx.is_dry();
+        let has_bye = rx.joint().has_bye();
         for connection in rx.take_dropped() {
             network.sleeper.set().remove(connection.as_fd());
         }
         if !is_dry && !self.ready.contains(&peer) {
             self.ready.push(peer);
+        }
+        // A farewell is answered at once. What is sent later goes over a new link.
+        if has_bye
+            && let Far::Tcp(tcp) = tx.far_entry(peer)
+            && !tcp.say_bye()
+        {
+            tx.note_sent(peer);
         }
     }
 
@@ -194,7 +205,11 @@ impl Incoming {
     fn take_arrivals(&mut self, network: &mut Network, tx: &mut Outgoing) {
         loop {
             match network.arrivals.take() {
-                Ok(Some((arrival, fd))) => self.take_arrival(network, tx, &arrival, fd),
+                Ok(Some((arrival, fd))) => {
+                    if let Ok(connection) = Connection::new(fd) {
+                        self.take_arrival(network, tx, &arrival, Arc::new(connection));
+                    }
+                }
                 Ok(None) => return,
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
                 // The agent has ended: no connection comes any more.
@@ -204,14 +219,30 @@ impl Incoming {
     }
 
     /// A peer has connected.
-    fn take_arrival(&mut self, network: &mut Network, tx: &mut Outgoing, arrival: &Arrival, fd: OwnedFd) {
+    fn take_arrival(
+        &mut self,
+        network: &mut Network,
+        tx: &mut Outgoing,
+        arrival: &Arrival,
+        connection: Arc<Connection>,
+    ) {
         let node = tx.node();
         // A connection of another job, or of no rank, is none of ours: it is closed.
         let rank = node.nodes().world_rank(arrival.node, arrival.slot).filter(|_| arrival.job == network.job);
         let Some(peer) = rank.map(|rank| node.nodes().peer(rank)).filter(|peer| peer.is_far()) else { return };
-        let Ok(connection) = Connection::new(fd).map(Arc::new) else { return };
         let is_lower = node.own_id() < node.id_of(peer);
-        if let Far::Unopened = tx.far_entry(peer) {
+        if matches!(tx.far_entry(peer), Far::Tcp(tcp) if tcp.has_said_bye() && !tcp.is_over()) {
+            // The next link of a peer whose farewell has not been read yet.
+            return network.early.push((*arrival, connection));
+        }
+        let is_new = match tx.far_entry(peer) {
+            Far::Unopened => true,
+            // The peer has given it up before the last link was over.
+            Far::Tcp(tcp) if tcp.is_over() && socket::is_closed(connection.as_fd()) => return,
+            Far::Tcp(tcp) => tcp.is_over(),
+            _ => false,
+        };
+        if is_new {
             let joint = network.joint(peer, tx.name_of(peer));
             self.open_tcp(peer, Arc::clone(&joint));
             *tx.far_entry(peer) = Far::Tcp(Box::new(TcpTx::new(joint)));
@@ -312,15 +343,14 @@ impl Outgoing {
         !self.network.as_ref().is_some_and(|network| network.busy.iter().any(waits))
     }
 
-    /// Says farewell to all peers; `true` when all have been told and have said theirs. Nothing may be sent any more.
+    /// Says farewell to all peers; `true` when all have been told. Nothing may be sent any more.
     pub fn part(&mut self) -> bool {
         let peers = self.network.as_ref().map_or(Vec::new(), |network| network.peers.clone());
         let mut all = true;
         for peer in peers {
             if let Far::Tcp(tcp) = self.far_entry(peer) {
-                let told = tcp.say_bye();
-                let heard = tcp.connection().is_none() || tcp.joint().has_bye() || tcp.joint().failure().is_some();
-                all &= told && heard;
+                // Closing a connection with unread bytes resets it. That harms nobody who has all of ours.
+                all &= tcp.say_bye() && tcp.has_delivered();
             }
         }
         all

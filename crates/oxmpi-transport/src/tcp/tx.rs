@@ -144,13 +144,17 @@ impl TcpTx {
 
     /// Whether something could be sent if the socket had room.
     pub fn wants_room(&self) -> bool {
-        self.is_waiting() || self.is_refused
+        let owes_bye = self.joint.has_bye() && !self.said_bye && self.unfinished.is_none();
+        self.is_waiting() || self.is_refused || owes_bye
     }
 
     /// Moves what can move without waiting.
     pub fn push(&mut self) {
         self.flush();
         self.try_switch();
+        if self.joint.has_bye() {
+            self.say_bye();
+        }
         if self.unfinished.is_none()
             && !self.said_bye
             && self.next.is_none()
@@ -171,6 +175,25 @@ impl TcpTx {
         }
         self.flush();
         self.connection.is_none() || self.said_bye && self.queue.is_empty() || self.joint.failure().is_some()
+    }
+
+    pub fn has_said_bye(&self) -> bool {
+        self.said_bye
+    }
+
+    /// Whether both sides have said BYE: the next packet needs a new link.
+    pub fn is_over(&self) -> bool {
+        self.said_bye && self.queue.is_empty() && self.joint.has_bye()
+    }
+
+    /// Whether the kernel of the peer has all that was sent, or the peer wants no more, so that this process may end.
+    pub fn has_delivered(&self) -> bool {
+        if self.joint.has_bye() || self.joint.failure().is_some() {
+            return true;
+        }
+        let is_acknowledged =
+            |connection: &Arc<Connection>| matches!(socket::unacknowledged(connection.as_fd()), Ok(0) | Err(_));
+        self.queue.is_empty() && self.connection.as_ref().is_none_or(is_acknowledged)
     }
 
     fn is_closed(&self) -> bool {
@@ -373,7 +396,10 @@ impl TcpTx {
                 Ok(count) => self.sent += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) => self.joint.fail_on(connection, &error.to_string()),
+                Err(error) => {
+                    self.joint.fail_on(connection, &error.to_string());
+                    break;
+                }
             }
         }
         self.queue.clear();

@@ -1,0 +1,5 @@
+// ranks: 2
+// launch: --pretend-hosts 2
+// timeout: 60
+// As ../comm/late_session.c, between hosts: a process that has left and comes back has new links.
+#include "../comm/late_session.c"
