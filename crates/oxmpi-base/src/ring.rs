@@ -358,8 +358,15 @@ impl Consumer {
         Consumer { memory, tail: 0, published: 0, position: 0, stamp: 1, broken: false, home }
     }
 
+    /// Whether the producer has published something that [`Consumer::peek`] has to look at.
+    #[inline(always)]
+    pub fn has_next(&self) -> bool {
+        // Relaxed: `peek` loads the word again before it reads the cells.
+        self.memory.word(self.position).load(Ordering::Relaxed) as u32 == self.stamp
+    }
+
     /// The next packet, if one is ready. It stays the next one until [`Consumer::advance`].
-    #[inline]
+    #[inline(always)]
     pub fn peek(&mut self) -> Option<Packet> {
         loop {
             // Acquire: pairs with the producer's release of the stamp.

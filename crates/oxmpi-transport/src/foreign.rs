@@ -517,7 +517,7 @@ mod tests {
             assert!(!b.rx.has_foreign_news(b.tx.node()));
             let to_a = b.tx.node_mut().peer_at(a.node().own_id()).unwrap();
             assert_eq!(b.rx.senders(&mut b.tx), 1);
-            assert_eq!(b.rx.sender(0), to_a);
+            assert_eq!(b.rx.sender(0), Some(to_a));
             assert_eq!(receive(&mut b, to_a), Some(turn));
             // The last packet of a sender that has left is still received.
             assert_eq!(a.tx.send_control(to_b, &HEAD, &[0, 0, 100 + turn, 0]), Ok(()));

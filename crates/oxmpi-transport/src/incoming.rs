@@ -56,31 +56,33 @@ impl Incoming {
             // Who is about to sleep gives up its turn instead: nothing but a turn moves packets.
             tx.node().wake(tx.own());
         }
-        let me = tx.node().slot().index();
-        for word in 0..self.doorbell_seen.len() {
-            let rung = tx.node().segment().doorbell(me)[word].load(Relaxed);
-            if rung != self.doorbell_seen[word] {
-                self.admit(word, rung, tx);
-            }
+        let node = tx.node();
+        let bells = node.segment().doorbell(node.slot().index());
+        if bells.iter().zip(&self.doorbell_seen).any(|(bell, seen)| bell.load(Relaxed) != *seen) {
+            self.admit(tx);
         }
         self.senders.len()
     }
 
     #[inline]
-    pub fn sender(&self, index: usize) -> Peer {
-        self.senders[index]
+    pub fn sender(&self, index: usize) -> Option<Peer> {
+        self.senders.get(index).copied()
     }
 
     #[cold]
-    fn admit(&mut self, word: usize, rung: u64, tx: &mut Outgoing) {
-        let mut new = rung & !self.doorbell_seen[word];
-        self.doorbell_seen[word] = rung;
-        while new != 0 {
-            let slot = word * 64 + new.trailing_zeros() as usize;
-            new &= new - 1;
-            // A bit that belongs to no rank, or that is set twice, comes from a faulty peer.
-            if let Some(rx) = tx.consumer(slot) {
-                self.receive_from(tx.node().peer_in_slot(slot), Box::new(rx));
+    fn admit(&mut self, tx: &mut Outgoing) {
+        let me = tx.node().slot().index();
+        for word in 0..self.doorbell_seen.len() {
+            let rung = tx.node().segment().doorbell(me)[word].load(Relaxed);
+            let mut new = rung & !self.doorbell_seen[word];
+            self.doorbell_seen[word] = rung;
+            while new != 0 {
+                let slot = word * 64 + new.trailing_zeros() as usize;
+                new &= new - 1;
+                // A bit that belongs to no rank, or that is set twice, comes from a faulty peer.
+                if let Some(rx) = tx.consumer(slot) {
+                    self.receive_from(tx.node().peer_in_slot(slot), Box::new(rx));
+                }
             }
         }
     }
@@ -173,6 +175,29 @@ impl Incoming {
         // SAFETY: the link has compared the length with what it holds. The sender writes the cells
         // again only after `pop`, which cannot be called while the packet borrows this end.
         Some(unsafe { Packet::new(packet) })
+    }
+
+    /// Whether `peer` is a rank on this node from which no packet has come.
+    #[inline(always)]
+    pub fn is_empty(&self, peer: Peer) -> bool {
+        let ring = peer.slot().and_then(|slot| self.local.get(slot.index())?.as_deref());
+        ring.is_some_and(|ring| !ring.has_next())
+    }
+
+    /// The next packet from a rank on this node, if it is there or comes within so many looks. It
+    /// looks at nothing else meanwhile.
+    #[inline(always)]
+    pub fn await_local(&mut self, peer: Peer, looks: usize) -> Option<Packet<'_>> {
+        let rx = self.local.get_mut(peer.slot()?.index())?.as_deref_mut()?;
+        for _ in 0..looks {
+            if rx.has_next() {
+                // SAFETY: as in `next`: the ring has compared the length with what it holds, and
+                // the packet borrows this end, so `pop` cannot be called while it is used.
+                return rx.peek().map(|packet| unsafe { Packet::new(packet) });
+            }
+            std::hint::spin_loop();
+        }
+        None
     }
 
     /// Returns the cells of the last packet from `peer` to it.

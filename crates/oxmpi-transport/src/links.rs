@@ -118,7 +118,7 @@ mod tests {
         let word = (10 * from + to) as u64;
         all[from].tx.send_control(peer, &HEAD, &[0, 0, word, 0]).unwrap();
         let Links { tx, rx } = &mut all[to];
-        let senders: Vec<Peer> = (0..rx.senders(tx)).map(|index| rx.sender(index)).collect();
+        let senders: Vec<Peer> = (0..rx.senders(tx)).filter_map(|index| rx.sender(index)).collect();
         let sender = senders.into_iter().find(|&sender| rx.next(sender).is_some()).unwrap();
         let packet = rx.next(sender).unwrap();
         assert_eq!((packet.head(), packet.word(2)), (HEAD, word));

@@ -38,7 +38,7 @@ use std::ops::{Deref, DerefMut};
 pub use foreign::{BY_PROCESS, Pending};
 pub use ops::{OpId, Outcome};
 pub use protocol::Mode;
-pub use recv::{Message, Small};
+pub use recv::Message;
 pub use send::Route;
 
 /// The flag of an EAGER packet that is also an offer.
@@ -150,10 +150,16 @@ impl Engine {
         }
         let senders = self.rx.senders(&mut self.messages.tx);
         // The first place rotates, so that no sender starves behind another's flood of packets.
-        self.first_sender = if self.first_sender + 1 < senders { self.first_sender + 1 } else { 0 };
-        for index in (self.first_sender..senders).chain(0..self.first_sender) {
-            let peer = self.rx.sender(index);
-            moved |= self.drain(peer);
+        let next = |index: usize| if index + 1 < senders { index + 1 } else { 0 };
+        self.first_sender = next(self.first_sender);
+        let mut index = self.first_sender;
+        for _ in 0..senders {
+            // A sender that has been refused is gone from the list.
+            let Some(peer) = self.rx.sender(index) else { break };
+            if !self.rx.is_empty(peer) {
+                moved |= self.drain(peer);
+            }
+            index = next(index);
         }
         let Messages { transfers, waiting_queues, pressure_news, .. } = &self.messages;
         if !(transfers.is_empty() && waiting_queues.is_empty() && pressure_news.is_empty()) {
@@ -173,7 +179,7 @@ impl Engine {
             while self.progress_network(true) {}
         }
         let senders = self.rx.senders(&mut self.messages.tx);
-        let senders: Vec<Peer> = (0..senders).map(|index| self.rx.sender(index)).collect();
+        let senders: Vec<Peer> = (0..senders).filter_map(|index| self.rx.sender(index)).collect();
         for peer in senders {
             while self.rx.next(peer).is_some() {
                 self.drain(peer);
@@ -193,7 +199,7 @@ impl Engine {
 
     /// Handles packets from one peer. Once a packet has matched a receive, a later packet that
     /// would have to be stored is left in the ring: its receive is probably about to be posted.
-    #[inline]
+    #[inline(never)]
     fn drain(&mut self, peer: Peer) -> bool {
         let messages = &mut self.messages;
         let mut matched = false;

@@ -35,15 +35,6 @@ impl RecvOp {
     }
 }
 
-/// The result of [`Engine::recv_small`].
-pub enum Small {
-    Received(Status),
-    /// Nothing has come.
-    Nothing,
-    /// Something for [`Engine::recv`] and [`Engine::progress`].
-    Other,
-}
-
 /// A message that no receive has matched.
 pub struct Message {
     /// The sender.
@@ -94,22 +85,23 @@ impl Message {
 }
 
 impl Engine {
-    /// Receives a message of one packet at once and without bookkeeping, if it is at the head of
-    /// `peer`'s ring and matches.
-    #[inline]
-    pub fn recv_small(&mut self, peer: Peer, pattern: &Pattern, buf: &Target<'_>) -> Small {
-        if peer.is_far() || !self.posted.is_empty() || !self.unexpected.is_empty() {
-            return Small::Other;
+    /// Receives a message of one packet without bookkeeping, if it matches and is at the head of
+    /// `peer`'s ring, or comes there within so many looks. `None`: [`Engine::recv`] shall receive,
+    /// whatever comes.
+    #[inline(always)]
+    pub fn recv_small(&mut self, peer: Peer, pattern: &Pattern, buf: &Target<'_>, looks: usize) -> Option<Status> {
+        if !self.posted.is_empty() || !self.unexpected.is_empty() {
+            return None;
         }
-        let Some(packet) = self.rx.next(peer) else { return Small::Nothing };
+        let packet = self.rx.await_local(peer, looks)?;
         if packet.kind() != EAGER {
-            return Small::Other;
+            return None;
         }
         let head = packet.head();
         let bytes = head.aux as usize;
         let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
         if head.flags != 0 || bytes > packet.room(0) || bytes > buf.len() || !pattern.matches(&envelope) {
-            return Small::Other;
+            return None;
         }
         if bytes <= INLINE_BYTES {
             packet.unpack_inline(bytes, buf);
@@ -118,7 +110,7 @@ impl Engine {
         }
         let size = packet.size();
         self.rx.pop(peer, size, self.messages.tx.node());
-        Small::Received(Status::new(head.source, head.tag, bytes as u64))
+        Some(Status::new(head.source, head.tag, bytes as u64))
     }
 }
 

@@ -9,16 +9,16 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status};
 use oxmpi_core::args::{OutStatus, TargetArg};
 use oxmpi_core::call::{Call, Guard};
-use oxmpi_core::engine::{Outcome, Small};
+use oxmpi_core::engine::Outcome;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::request::Active;
 use oxmpi_datatype::Target;
 use std::ffi::c_int;
 
-/// Polls of a ring before a receive is posted: most messages have arrived by then. Few where
+/// Looks at a ring before a receive is posted: most messages have arrived by then. Few where
 /// another rank may need this CPU, or another thread the lock, to answer.
 #[inline]
-fn first_polls(guard: &Guard) -> usize {
+fn first_looks(guard: &Guard) -> usize {
     if guard.is_shared() {
         1
     } else if oxmpi_base::wait::is_oversubscribed(guard.shared().job()) {
@@ -38,36 +38,36 @@ pub fn recv(
     status: OutStatus,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    if let Some(received) = try_recv(&mut guard, buf, source, tag, comm) {
+    let Some((buf, pattern)) = plain_pattern(&guard, buf, source, tag, comm) else {
+        return recv_checked(cx, guard, buf, source, tag, comm, status);
+    };
+    if let Some(received) = try_recv(&mut guard, &buf, &pattern, comm) {
         status.set(&received);
         return Ok(());
     }
-    recv_and_wait(cx, guard, buf, source, tag, comm, status)
+    finish(recv_and_wait(cx, &mut guard, pattern, buf), status)
 }
 
-/// Receives a message of one packet that is here or comes soon. Returns `None` for everything
-/// unusual or wrong, which the general path handles.
+/// Receives a message of one packet that is here or comes soon.
 #[inline(always)]
-fn try_recv(guard: &mut Guard, buf: TargetArg, source: c_int, tag: c_int, comm: Comm) -> Option<Status> {
-    let buf = buf.plain()?;
-    let comm = guard.comms.get(comm)?;
-    if source as u32 >= comm.size() as u32 || tag < 0 {
+fn try_recv(guard: &mut Guard, buf: &Target<'_>, pattern: &Pattern, comm: Comm) -> Option<Status> {
+    if pattern.source == MPI_ANY_SOURCE || pattern.tag == MPI_ANY_TAG {
         return None;
     }
-    let peer = comm.peer(source);
-    let pattern = Pattern { context: comm.context, source, tag };
-    for _ in 0..first_polls(guard) {
-        match guard.engine.recv_small(peer, &pattern, &buf) {
-            Small::Received(received) => return Some(received),
-            Small::Nothing => std::hint::spin_loop(),
-            Small::Other => break,
-        }
-    }
-    None
+    let peer = guard.comms.get(comm)?.peer(pattern.source);
+    let looks = first_looks(guard);
+    guard.engine.recv_small(peer, pattern, buf, looks)
 }
 
 #[inline(never)]
-fn recv_and_wait(
+fn recv_and_wait(cx: &Call, guard: &mut Guard, pattern: Pattern, buf: Target<'static>) -> Outcome {
+    let op = guard.engine.recv(pattern, buf);
+    cx.wait_op(guard, op)
+}
+
+/// Receives with any arguments, and finds what is wrong with them.
+#[inline(never)]
+fn recv_checked(
     cx: &Call,
     mut guard: Guard,
     buf: TargetArg<'static>,
@@ -79,10 +79,7 @@ fn recv_and_wait(
     let (buf, pattern) = incoming(&guard, buf, source, tag, comm)?;
     let outcome = match pattern {
         None => nothing_received(),
-        Some(pattern) => {
-            let op = guard.engine.recv(pattern, buf);
-            cx.wait_op(&mut guard, op)
-        }
+        Some(pattern) => recv_and_wait(cx, &mut guard, pattern, buf),
     };
     finish(outcome, status)
 }
