@@ -183,7 +183,27 @@ pub(crate) fn futex_wake(word: &AtomicU32, most: i32) {
 /// Whether more ranks are awake than CPUs are available, or other threads run on those CPUs.
 #[inline]
 pub fn is_oversubscribed(job: &JobHeader) -> bool {
-    job.awake.load(Ordering::Relaxed) > job.cpus.load(Ordering::Relaxed) as i32 || load::is_contended()
+    outnumber_cpus(job) || load::is_contended()
+}
+
+/// Whether more ranks are awake than CPUs are available.
+#[inline]
+fn outnumber_cpus(job: &JobHeader) -> bool {
+    job.awake.load(Ordering::Relaxed) > job.cpus.load(Ordering::Relaxed) as i32
+}
+
+/// How often a call looks for what it needs before it begins to wait in earnest. Few times where the
+/// other rank may need this CPU; for about as long as a yield takes where other programs run, since the
+/// other rank has its own CPU then, most of the time.
+#[inline]
+pub fn first_looks(job: &JobHeader) -> usize {
+    if outnumber_cpus(job) {
+        4
+    } else if load::is_contended() {
+        40
+    } else {
+        200
+    }
 }
 
 /// Whether a CPU is free for one more rank than are awake.

@@ -15,17 +15,11 @@ use oxmpi_core::request::Active;
 use oxmpi_datatype::Target;
 use std::ffi::c_int;
 
-/// Looks at a ring before a receive is posted: most messages have arrived by then. Few where
-/// another rank may need this CPU, or another thread the lock, to answer.
+/// Looks at a ring before a receive is posted: most messages have arrived by then. One where another
+/// thread may need the lock to answer.
 #[inline]
 fn first_looks(guard: &Guard) -> usize {
-    if guard.is_shared() {
-        1
-    } else if oxmpi_base::wait::is_oversubscribed(guard.shared().job()) {
-        4
-    } else {
-        200
-    }
+    if guard.is_shared() { 1 } else { oxmpi_base::wait::first_looks(guard.shared().job()) }
 }
 
 #[inline(always)]
