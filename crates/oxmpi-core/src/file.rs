@@ -1,12 +1,12 @@
 //! Files as objects with handles. `oxmpi-io` accesses them.
 
-use crate::comm::Comm;
+use crate::comm::{Comm, Ranks};
 use crate::group::Group;
 use crate::info::Info;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Errhandler;
 use oxmpi_abi::{Result, Status, bail};
-use oxmpi_io::{SharedPointer, View};
+use oxmpi_io::{SharedPointer, Staging, View};
 use std::sync::Arc;
 
 pub struct File {
@@ -22,7 +22,90 @@ pub struct File {
     pub position: i64,
     pub shared: Arc<SharedPointer>,
     pub atomic: bool,
+    pub buffering: Buffering,
+    /// Staging memory that was replaced; it is kept until the file is closed.
+    pub old_staging: Vec<Arc<NodeStaging>>,
     pub split: Option<Split>,
+}
+
+/// How collective accesses are buffered; equal on all processes of the file.
+#[derive(Clone)]
+pub struct Buffering {
+    pub write: Switch,
+    pub read: Switch,
+    /// The shortest average length of the runs of a process's view; 0 if one is not known yet.
+    pub run: usize,
+    /// The number of processes.
+    pub processes: usize,
+    /// The number of processes that access the file for the others.
+    pub aggregators: usize,
+    /// Bytes of the file that are gathered at a time.
+    pub window: usize,
+    /// Where windows begin is a multiple of this.
+    pub unit: u64,
+    /// Where the pieces are gathered, once there was a reason to make it.
+    pub staging: Option<Arc<NodeStaging>>,
+}
+
+/// So many processes wait for each other rather than that each of them reads the pieces of all.
+const MANY_READERS: usize = 8;
+
+/// Whether something is done.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Switch {
+    /// Where it is expected to be faster.
+    #[default]
+    Automatic,
+    Enabled,
+    Disabled,
+}
+
+impl Default for Buffering {
+    fn default() -> Buffering {
+        let (write, read) = (Switch::Automatic, Switch::Automatic);
+        Buffering { write, read, run: usize::MAX, processes: 1, aggregators: 1, window: 0, unit: 1, staging: None }
+    }
+}
+
+impl Buffering {
+    pub fn switch(&self, writes: bool) -> Switch {
+        if writes { self.write } else { self.read }
+    }
+
+    /// The staging memory, if the processes exchange facts in each collective access to decide
+    /// whether it is used.
+    pub fn candidate(&self, writes: bool) -> Option<&Arc<NodeStaging>> {
+        self.staging.as_ref().filter(|_| self.is_wanted(writes))
+    }
+
+    /// Whether collective accesses may be buffered.
+    pub fn is_wanted(&self, writes: bool) -> bool {
+        match self.switch(writes) {
+            Switch::Automatic => self.run < self.long_run(writes),
+            Switch::Enabled => self.processes > 1,
+            Switch::Disabled => false,
+        }
+    }
+
+    /// Runs of the file that are at least so long on average are not gathered: a system call for
+    /// each of them costs less than the copies and the waiting. Short runs that are read alone are
+    /// read together with the gaps between them, that is with the pieces of the others, which is
+    /// slower the more of them there are.
+    pub fn long_run(&self, writes: bool) -> usize {
+        if writes || self.processes < MANY_READERS { 512 } else { 16 << 10 }
+    }
+}
+
+/// The staging memory of this process's node, and the nodes of the file's processes.
+pub struct NodeStaging {
+    pub memory: Arc<Staging>,
+    /// The ranks of the first process of each node.
+    pub leaders: Vec<usize>,
+    /// This process's node among them.
+    pub own: usize,
+    /// The processes of this node, and this process among them.
+    pub locals: Ranks,
+    pub rank: usize,
 }
 
 /// A split collective access that is complete, and whose end call is still to come.

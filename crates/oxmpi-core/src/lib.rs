@@ -37,6 +37,7 @@ pub mod explain;
 pub mod file;
 mod foreign;
 pub mod group;
+pub mod jobs;
 pub mod library;
 pub mod liveness;
 pub mod names;

@@ -1,22 +1,25 @@
 //! Files: what one process does with a file that several processes have opened together. Each
-//! process has its own descriptor; they share the page cache. No data goes from rank to rank, not
-//! even in collective accesses.
+//! process has its own descriptor; they share the page cache of their node.
 //!
 //! `mode.rs`: how a file may be accessed; `view.rs`: which bytes of it a process sees;
-//! `transfer.rs`: moves them; `lock.rs`: keeps other processes out; `pointer.rs`: the shared file
+//! `transfer.rs`: moves them; `image.rs`: gathers the short pieces of several processes; `lock.rs`: keeps other processes out; `pointer.rs`: the shared file
 //! pointer; `datarep.rs`: representations of the program. This crate never communicates: the crate
 //! `oxmpi` makes the ranks agree where they must.
 
 mod datarep;
+mod image;
 mod lock;
 mod mode;
 mod pointer;
+mod staging;
 mod transfer;
 mod view;
 
 pub use datarep::{Conversion, Functions, UserDatarep};
+pub use image::{Image, Part, Walk};
 pub use mode::Mode;
 pub use pointer::SharedPointer;
+pub use staging::{IMAGES, MOST_AGGREGATORS, Staging};
 pub use transfer::{read, write};
 pub use view::{Representation, View};
 

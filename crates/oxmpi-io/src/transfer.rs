@@ -41,7 +41,7 @@ pub fn write(file: &File, view: &View, offset: i64, from: &Source<'_>, atomic: b
 
 /// Where bytes go to or come from.
 #[derive(Clone, Copy)]
-enum Memory<'a> {
+pub(crate) enum Memory<'a> {
     /// What is read of the file goes here.
     Read(&'a Target<'a>),
     /// What is written to the file comes from here.
@@ -74,8 +74,7 @@ fn access(file: &File, view: &View, offset: i64, memory: Memory<'_>, atomic: boo
         return mover.run(0, None, bytes);
     }
     let stream = view.stream();
-    let beyond = || view.beyond(format!("the end of {bytes} bytes at offset {offset}"));
-    let start = view.position(offset).filter(|start| bytes <= stream.len() - start).ok_or_else(beyond)?;
+    let start = view.start_of(offset, bytes)?;
     let _lock = match atomic {
         true => Some(lock(file, view, start, bytes, memory.writes())?),
         false => None,
@@ -95,9 +94,9 @@ fn lock<'a>(file: &'a File, view: &View, start: usize, bytes: usize, writes: boo
     }
 }
 
-struct Mover<'a> {
-    file: &'a File,
-    memory: Memory<'a>,
+pub(crate) struct Mover<'a> {
+    pub file: &'a File,
+    pub memory: Memory<'a>,
 }
 
 impl Mover<'_> {
@@ -169,7 +168,7 @@ impl Mover<'_> {
 
     /// Moves one run of the file from or to byte `at` of the buffer; without a position, the next
     /// bytes of a pipe. Returns the number of bytes moved: fewer at the end of the file.
-    fn run(&self, at: usize, place: Option<usize>, length: usize) -> Result<usize> {
+    pub fn run(&self, at: usize, place: Option<usize>, length: usize) -> Result<usize> {
         let region = self.memory.region();
         assert!(at + length <= region.len());
         match region.as_dense() {

@@ -74,6 +74,12 @@ struct Layout {
     unit: u64,
     /// All bytes that are visible.
     stream: Region,
+    /// The filetype as it is stored, and how often it is repeated; none for a file seen as bytes.
+    repeated: Option<(Arc<Datatype>, u64)>,
+    /// A power of two that divides the beginning and the length of each run of the stream.
+    granule: usize,
+    /// Whether positions only increase along the stream.
+    ordered: bool,
 }
 
 impl View {
@@ -87,7 +93,7 @@ impl View {
             filetype: byte.clone(),
             representation: Representation::Native,
             writes: true,
-            layout: Layout { unit: 1, stream }.into(),
+            layout: Layout { unit: 1, stream, repeated: None, granule: LARGEST_GRANULE, ordered: true }.into(),
         }
     }
 
@@ -137,8 +143,14 @@ impl View {
         if etype.size() == 0 {
             bail!(MPI_ERR_TYPE, "the etype has no data in the file");
         }
-        let stream = stream(self.disp, &in_file, self.writes);
-        let _ = self.layout.set(Layout { unit: etype.size() as u64, stream });
+        let copies = copies(self.disp, &in_file, self.writes);
+        let stream = Region::typed(std::ptr::without_provenance_mut(self.disp as usize), copies, &in_file);
+        let bits = self.disp as u64 | bits_of(&in_file, copies);
+        let ordered = self.writes
+            || (copies <= 1 || in_file.extent() >= in_file.true_extent()) && check_order(&in_file, "", true).is_ok();
+        let granule = granule_of(bits);
+        let unit = etype.size() as u64;
+        let _ = self.layout.set(Layout { unit, stream, repeated: Some((in_file, copies)), granule, ordered });
         Ok(())
     }
 
@@ -222,8 +234,42 @@ impl View {
         usize::try_from(at).ok().filter(|at| *at < self.layout().stream.len())
     }
 
+    /// The byte of the stream at which an access of `bytes` bytes begins; an error if not all of
+    /// them are in the view.
+    pub(crate) fn start_of(&self, offset: i64, bytes: usize) -> Result<usize> {
+        let fits = |start: &usize| bytes <= self.stream().len() - start;
+        let beyond = || self.beyond(format!("the end of {bytes} bytes at offset {offset}"));
+        self.position(offset).filter(fits).ok_or_else(beyond)
+    }
+
     pub(crate) fn stream(&self) -> &Region {
         &self.layout().stream
+    }
+
+    /// The stream in memory that has byte 0 of the file at this address.
+    pub(crate) fn stream_at(&self, zero: *mut u8) -> Region {
+        let Layout { stream, repeated, .. } = self.layout();
+        let base = zero.wrapping_add(self.disp as usize);
+        match repeated {
+            None => Region::dense(base, stream.len()),
+            Some((in_file, copies)) => Region::typed(base, *copies, in_file),
+        }
+    }
+
+    /// A power of two that divides the beginning and the length of each run of the stream.
+    pub(crate) fn granule(&self) -> usize {
+        self.layout().granule
+    }
+
+    /// Whether positions in the file only increase along the stream.
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.layout().ordered
+    }
+
+    /// The average length of a run of the stream; `None` when it is contiguous, or not known yet.
+    pub fn average_run(&self) -> Option<usize> {
+        let stream = &self.layout.get()?.stream;
+        stream.as_dense().is_none().then(|| stream.average_block())
     }
 
     /// The position in the file of a byte of the stream.
@@ -235,15 +281,33 @@ impl View {
     }
 }
 
+/// The largest granule.
+const LARGEST_GRANULE: usize = 4096;
+
+/// The largest power of two that divides all numbers whose bits these are, up to a limit.
+pub(crate) fn granule_of(bits: u64) -> usize {
+    1 << bits.trailing_zeros().min(LARGEST_GRANULE.trailing_zeros())
+}
+
+/// All bits that are set in the beginning or the length of a run of some copies of a type.
+fn bits_of(datatype: &Arc<Datatype>, copies: u64) -> u64 {
+    let one = Region::typed(std::ptr::null_mut(), 1, datatype);
+    let (mut cursor, mut pieces) = (Cursor::new(), Vec::new());
+    let mut bits = if copies > 1 { datatype.extent() as u64 } else { 0 };
+    while cursor.iovecs(&one, &mut pieces, 1024, usize::MAX) > 0 {
+        bits = pieces.drain(..).fold(bits, |bits, (place, length)| bits | place as u64 | length as u64);
+    }
+    bits
+}
+
 /// As many copies as fit into a file, from a displacement on; only one if the file is written and
 /// copies would overlap.
-fn stream(disp: i64, filetype: &Arc<Datatype>, writes: bool) -> Region {
+fn copies(disp: i64, filetype: &Arc<Datatype>, writes: bool) -> u64 {
     let (extent, last) = (filetype.extent(), filetype.true_lb() + filetype.true_extent());
     let room = i128::from(i64::MAX) - i128::from(disp) - last;
     let once = extent <= 0 || writes && extent < filetype.true_extent();
     let copies = if once { i128::from(room >= 0) } else { room.max(0) / extent };
-    let base = std::ptr::without_provenance_mut(disp as usize);
-    Region::typed(base, u64::try_from(copies).unwrap_or(u64::MAX), filetype)
+    u64::try_from(copies).unwrap_or(u64::MAX)
 }
 
 /// Positions in a file must not decrease, and in a file that is written no byte may occur twice.

@@ -25,3 +25,8 @@ fn mixed_programs_over_a_simulated_network() {
 fn mixed_programs_over_shared_memory() {
     run_numbered("shared-memory program", 300, &strategy::shared().boxed(), run_and_check);
 }
+
+#[test]
+fn programs_with_files() {
+    run_numbered("program with files", 200, &strategy::with_files().boxed(), run_and_check);
+}

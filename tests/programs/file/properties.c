@@ -90,7 +90,11 @@ static void hints(void) {
     CHECK_EQ(about.st_mode & 0777, 0600);
     OK(MPI_File_get_info(fh, &used));
     expect(used, "cb_buffer_size", "65536");
-    expect(used, "cb_nodes", NULL);
+    char all[12];
+    snprintf(all, sizeof all, "%d", size);
+    expect(used, "cb_nodes", all);
+    expect(used, "romio_cb_write", "enable");
+    expect(used, "romio_cb_read", "enable");
     expect(used, "collective_buffering", "true");
     expect(used, "access_style", "write_once,sequential");
     expect(used, "file_perm", "0600");
@@ -102,12 +106,19 @@ static void hints(void) {
     OK(MPI_Info_set(given, "striping_unit", "4096"));
     OK(MPI_Info_set(given, "file_perm", "0777"));
     OK(MPI_File_set_info(fh, given));
+    // In whole pages.
     OK(MPI_Info_set(given, "cb_buffer_size", "1024"));
+    OK(MPI_Info_set(given, "cb_nodes", "1"));
+    OK(MPI_Info_set(given, "romio_cb_write", "disable"));
+    OK(MPI_Info_set(given, "romio_cb_read", "perhaps"));
     OK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "native", given));
     OK(MPI_Info_free(&given));
     OK(MPI_File_set_info(fh, MPI_INFO_NULL));
     OK(MPI_File_get_info(fh, &used));
-    expect(used, "cb_buffer_size", "1024");
+    expect(used, "cb_buffer_size", "4096");
+    expect(used, "cb_nodes", "1");
+    expect(used, "romio_cb_write", "disable");
+    expect(used, "romio_cb_read", "enable");
     expect(used, "striping_unit", "4096");
     expect(used, "collective_buffering", "true");
     expect(used, "file_perm", "0600");

@@ -4,16 +4,17 @@ use crate::args::{Out, OutInt, OutText};
 use crate::call::Call;
 use crate::library::LIBRARY;
 use oxmpi::datatype as types;
-use oxmpi::file::agree::{Among, agree, tell_pointer};
+use oxmpi::file::agree::{Among, agree};
 use oxmpi::file::open::{self, OpenArgs};
-use oxmpi::file::{datarep as datareps, hints, view};
+use oxmpi::file::view::ViewArgs;
+use oxmpi::file::{hints, view};
 use oxmpi::group;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, File, Group as GroupHandle, Info as InfoHandle};
 use oxmpi_abi::types::Offset;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_core::group::Group;
-use oxmpi_io::{Mode, Representation, View};
+use oxmpi_io::{Mode, View};
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -92,9 +93,7 @@ pub fn file_get_amode(cx: &Call, fh: File) -> Result<c_int> {
 }
 
 pub fn file_set_info(cx: &Call, fh: File, info: InfoHandle) -> Result<()> {
-    let mut guard = cx.enter()?;
-    let file = guard.file_mut(fh)?;
-    hints::update(&mut file.hints, &LIBRARY.info(info)?)
+    hints::set(cx, fh, LIBRARY.info(info))
 }
 
 pub fn file_get_info(cx: &Call, fh: File) -> Result<InfoHandle> {
@@ -114,57 +113,8 @@ pub fn file_set_view(
     datarep: &[u8],
     info: InfoHandle,
 ) -> Result<()> {
-    let mut guard = cx.enter()?;
-    let file = guard.file(fh)?;
-    let (among, io, shared, before) =
-        (Among::File(fh), Arc::clone(&file.io), Arc::clone(&file.shared), Arc::clone(&file.view));
-    let sequential = io.mode.is_sequential();
-    // For a sequential file, the displacement is known when all have arrived.
-    let make = || {
-        file.check_idle()?;
-        match (disp, sequential) {
-            (MPI_DISPLACEMENT_CURRENT, false) => {
-                bail!(MPI_ERR_ARG, "MPI_DISPLACEMENT_CURRENT is for files that are opened with MPI_MODE_SEQUENTIAL");
-            }
-            (MPI_DISPLACEMENT_CURRENT, true) | (_, false) => {}
-            (_, true) => bail!(
-                MPI_ERR_UNSUPPORTED_OPERATION,
-                "\"{}\" was opened with MPI_MODE_SEQUENTIAL; the displacement must be MPI_DISPLACEMENT_CURRENT",
-                io.show()
-            ),
-        }
-        let (etype, filetype) = (guard.datatype(etype)?, guard.datatype(filetype)?);
-        let representation = datareps::find(cx.library(), datarep)?;
-        let hints = LIBRARY.info(info)?;
-        let view = View::new(if sequential { 0 } else { disp }, etype, filetype, representation, io.mode.writes())?;
-        if sequential && !view.is_dense() {
-            bail!(MPI_ERR_TYPE, "a file that is opened with MPI_MODE_SEQUENTIAL cannot have a filetype with gaps");
-        }
-        // User functions are not called before there is data to convert.
-        let extent = match &view.representation {
-            Representation::Users(_) => view.etype.extent(),
-            other => other.lay_out(&view.etype)?.extent(),
-        } as u64;
-        Ok((view, hints, extent))
-    };
-    let made = make();
-    let extent = made.as_ref().map_or(0, |(.., extent)| *extent);
-    let name = made.as_ref().map_or(0, |(view, ..)| view.representation.key());
-    let same = [("data representation", name), ("extent of the etype", extent)];
-    let (mut view, hints, _) = agree(cx, &mut guard, among, made, same)?;
-
-    // The first process resets the shared pointer, and no process continues before.
-    let first = guard.file(fh)?.comm.rank == 0;
-    let at = if first { shared.get().and_then(|at| shared.set(0).map(|()| at)) } else { Ok(0) };
-    let at = tell_pointer(cx, &mut guard, among, at)?;
-    if sequential {
-        view::lay_out(&mut guard, &before)?;
-        view = view.moved(before.byte_offset(at)?)?;
-    }
-    let file = guard.file_mut(fh)?;
-    file.view = Arc::new(view);
-    file.position = 0;
-    hints::update(&mut file.hints, &hints)
+    let args = ViewArgs { disp, etype, filetype, datarep, hints: LIBRARY.info(info) };
+    view::set(cx, fh, args)
 }
 
 pub fn file_get_view(

@@ -5,6 +5,7 @@ use super::mismatch::MismatchCheck;
 use super::{Waiting, describe};
 use crate::agreement::{Agreement, AgreementIo};
 use crate::call::{Call, Guard};
+use crate::jobs::Jobs;
 use crate::process::Process;
 use oxmpi_abi::constants::MPI_ERR_PROC_ABORTED;
 use oxmpi_abi::{Error, Result};
@@ -40,6 +41,31 @@ where
 {
     let agreement = &RefCell::new(Agreement::new(agreement));
     call.wait(guard, &AgreementWait { check: None, agreement }, |process| process.drive(&mut agreement.borrow_mut()))?
+}
+
+/// The same for an agreement that leaves [`Jobs`] to this thread. They are run without the lock.
+pub fn run_agreement_with_jobs<T, F>(
+    call: &Call,
+    guard: &mut Guard,
+    jobs: &Jobs,
+    agreement: impl FnOnce(AgreementIo) -> F,
+) -> Result<T>
+where
+    F: Future<Output = Result<T>> + Send + 'static,
+{
+    let agreement = &RefCell::new(Agreement::new(agreement));
+    loop {
+        let next = call.wait(guard, &AgreementWait { check: None, agreement }, |process| {
+            match process.drive(&mut agreement.borrow_mut()) {
+                Some(end) => Some(Ok(end)),
+                None => jobs.take().map(Err),
+            }
+        })?;
+        match next {
+            Ok(end) => return end,
+            Err(job) => guard.unlocked(|_| job.run()),
+        }
+    }
 }
 
 /// The same for an agreement in a collective call on a communicator: an error if some ranks are in

@@ -8,6 +8,10 @@ pub struct FileUse {
     pub comm: usize,
     /// Consecutive numbers of a rank in the file, before those of the next rank.
     pub block: usize,
+    /// The blocks of all ranks are followed by gaps of so many times their length, less one.
+    pub spread: usize,
+    /// Whether collective accesses are always buffered, not only where it is faster.
+    pub buffered: bool,
     /// Whether all use the shared pointer instead of their own views.
     pub shared: bool,
     pub actions: Vec<FileAction>,
@@ -79,10 +83,15 @@ impl FileUse {
         (action.together, (0..count).map(word).collect())
     }
 
+    /// The distance between two blocks of a rank.
+    pub fn stride(&self, ranks: usize) -> usize {
+        self.block.max(1) * ranks * self.spread.max(1)
+    }
+
     /// The position in the file of a number of a rank's view.
     pub fn place(&self, rank: usize, ranks: usize, number: usize) -> usize {
         let block = self.block.max(1);
-        number / block * block * ranks + rank * block + number % block
+        number / block * self.stride(ranks) + rank * block + number % block
     }
 
     /// What a rank sees: what it reads and, on the first one, the final content of the file.
@@ -96,7 +105,7 @@ impl FileUse {
             }
             self.sort_records(step, ranks, &mut file);
         } else {
-            file = vec![0; LENGTH.next_multiple_of(self.block.max(1)) * ranks];
+            file = vec![0; LENGTH.div_ceil(self.block.max(1)) * self.stride(ranks)];
             for member in 0..ranks {
                 for action in self.own_actions(step, member) {
                     for (index, number) in action.numbers.iter().enumerate() {

@@ -5,14 +5,15 @@ use super::perform::{Runner, Seen};
 use super::resolve::View as CommView;
 use oxmpi::file::access::{Access, At, perform};
 use oxmpi::file::open::{OpenArgs, close, open};
+use oxmpi::file::view::{self, ViewArgs};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
-use oxmpi_abi::handle::{Comm, File};
+use oxmpi_abi::handle::{Comm, Datatype as Handle, File};
 use oxmpi_abi::{Error, Result};
 use oxmpi_core::call::{Call, On};
 use oxmpi_core::info::Info;
 use oxmpi_datatype::Datatype;
-use oxmpi_io::{Mode, Representation, View};
+use oxmpi_io::Mode;
 use std::sync::Arc;
 
 impl Runner<'_> {
@@ -21,7 +22,12 @@ impl Runner<'_> {
         let (me, ranks) = (view.me, view.near.len());
         let call = self.rank.call_on(Fun::FileOpen, comm);
         let mode = Mode::new(MPI_MODE_RDWR | MPI_MODE_CREATE)?;
-        let args = OpenArgs { name: name.as_bytes(), mode, hints: Info::new(), permissions: 0o600 };
+        let mut hints = Info::new();
+        if what.buffered {
+            hints.set(b"collective_buffering", b"true")?;
+            hints.set(b"cb_buffer_size", b"4096")?;
+        }
+        let args = OpenArgs { name: name.as_bytes(), mode, hints, permissions: 0o600 };
         let fh = open(&call, &mut call.enter()?, comm, Ok(args))?;
         let mut seen = match what.shared {
             true => self.write_shared(step, comm, fh, what, view)?,
@@ -44,9 +50,9 @@ impl Runner<'_> {
 
     /// Every rank has its own blocks in the file.
     fn use_own_view(&self, step: usize, fh: File, what: &FileUse, view: &CommView) -> Result<Vec<i32>> {
-        let (block, ranks) = (what.block.max(1) as i64, view.near.len() as i64);
+        let (block, stride) = (what.block.max(1) as i64, what.stride(view.near.len()) as i64);
         self.set_view(fh, view.me as i64 * block * 4, |int| {
-            Datatype::resized(&Datatype::contiguous(block, int)?, 0, block * ranks * 4)
+            Datatype::resized(&Datatype::contiguous(block, int)?, 0, stride * 4)
         })?;
         // So that no rank reads beyond the end.
         self.access(fh, At::Offset(0), true, true, &mut [0; LENGTH])?;
@@ -78,12 +84,16 @@ impl Runner<'_> {
 
     fn set_view(&self, fh: File, disp: i64, filetype: impl Fn(&Arc<Datatype>) -> Result<Arc<Datatype>>) -> Result<()> {
         let call = Call::new(self.rank.library, Fun::FileSetView, On::File(fh));
-        let mut guard = call.enter()?;
-        let int = Arc::clone(guard.datatype(MPI_INT)?);
-        let filetype = filetype(&int)?;
-        filetype.commit()?;
-        guard.file_mut(fh)?.view = Arc::new(View::new(disp, &int, &filetype, Representation::Native, true)?);
-        Ok(())
+        let filetype = {
+            let mut guard = call.enter()?;
+            let filetype = filetype(guard.datatype(MPI_INT)?)?;
+            filetype.commit()?;
+            Handle(guard.types.insert(filetype))
+        };
+        let hints = Ok(Info::new());
+        let set = view::set(&call, fh, ViewArgs { disp, etype: MPI_INT, filetype, datarep: b"native", hints });
+        call.enter()?.types.remove(filetype.0);
+        set
     }
 
     /// An access that moves all its numbers.

@@ -96,8 +96,11 @@ fn files() -> impl Strategy<Value = Step> {
         count,
         together,
     });
-    (0usize..6, 1usize..5, any::<bool>(), prop::collection::vec(action, 1..6))
-        .prop_map(|(comm, block, shared, actions)| Step::File(FileUse { comm, block, shared, actions }))
+    (0usize..6, 1usize..5, 1usize..9, any::<bool>(), any::<bool>(), prop::collection::vec(action, 1..6)).prop_map(
+        |(comm, block, spread, buffered, shared, actions)| {
+            Step::File(FileUse { comm, block, spread, buffered, shared, actions })
+        },
+    )
 }
 
 fn steps(long: bool) -> impl Strategy<Value = Step> {
@@ -120,6 +123,17 @@ pub fn simulated() -> impl Strategy<Value = Program> {
         (Just(ranks), 0u64..1_000_000, death, prop::collection::vec(steps(false), 1..14))
             .prop_map(|(ranks, seed, death, steps)| Program { ground: GroundKind::Sim, ranks, seed, death, steps })
     })
+}
+
+/// Programs that mostly use files, over shared memory with pretended nodes.
+pub fn with_files() -> impl Strategy<Value = Program> {
+    let steps = prop_oneof![6 => files(), 1 => makes(), 1 => collectives(false)];
+    (1usize..8, 1u32..4, any::<bool>(), prop::collection::vec(steps, 1..8)).prop_map(
+        |(ranks, nodes, in_turn, steps)| {
+            let ground = GroundKind::Shm { nodes, in_turn, single_copy: true };
+            Program { ground, ranks, seed: 0, death: None, steps }
+        },
+    )
 }
 
 /// Programs for shared memory.

@@ -1,17 +1,20 @@
 //! Accesses to files. The many functions of the interface are variations: position, direction,
 //! alone or collective.
 
-use super::agree::{Among, gather, tell_pointer};
+use super::agree::{Among, gather, participants, tell_pointer};
 use super::datarep::Elements;
+use super::together::{self, Moving};
 use super::view::{in_file, view};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, File as Handle, Request};
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::engine::Outcome;
-use oxmpi_core::file::{Split, SplitAccess};
+use oxmpi_core::file::{File, Split, SplitAccess};
+use oxmpi_core::jobs::Jobs;
 use oxmpi_core::request::Active;
-use oxmpi_datatype::{Datatype as Type, Region, Source, Target, pack_external, unpack_external_part};
+use oxmpi_core::wait::agreement::run_agreement_with_jobs;
+use oxmpi_datatype::{Datatype as Type, Region, pack_external, unpack_external_part};
 use oxmpi_io::{Representation, SharedPointer, View};
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -60,12 +63,79 @@ enum Data {
 /// # Safety
 /// The buffer has the elements of its count and type.
 pub unsafe fn perform(call: &Call, access: Access) -> Result<Status> {
+    // SAFETY: the buffer has the elements of its count and type: this function's condition.
+    unsafe { perform_so(call, access, true) }
+}
+
+/// `may_wait`: the call may wait for other processes.
+///
+/// # Safety
+/// As for [`perform`].
+unsafe fn perform_so(call: &Call, access: Access, may_wait: bool) -> Result<Status> {
     let mut guard = call.enter()?;
+    let (prepared, start) = begin_access(call, &mut guard, &access)?;
     let file = guard.file(access.fh)?;
-    let shared = Arc::clone(&file.shared);
-    let mut prepared = prepare(&mut guard, &access);
+    let (shared, io, buffering) = (Arc::clone(&file.shared), Arc::clone(&file.io), file.buffering.clone());
+    let together = may_wait && access.is_buffered(file);
+    // Only the calling thread waits for the device.
+    drop(guard);
+    // SAFETY: the buffer has the elements of its count and type: this function's condition.
+    let staged = prepared.and_then(|prepared| unsafe { prepared.stage(call, access.writes) });
+    let (staged, moved) = if together {
+        let own = staged.as_ref().map(|staged| staged.moving(start, access.writes)).map_err(Error::clone);
+        let mut guard = call.enter()?;
+        let who = participants(&mut guard, Among::File(access.fh))?;
+        let jobs = Jobs::default();
+        // SAFETY: the buffer and the stage are there until this function returns.
+        let moved = run_agreement_with_jobs(call, &mut guard, &jobs, |messages| unsafe {
+            together::access(messages, who, buffering, jobs.clone(), io, own, access.writes)
+        });
+        (staged?, moved)
+    } else {
+        let staged = staged?;
+        // SAFETY: the buffer has the elements of its count and type, and the stage is there.
+        let moved = unsafe { staged.moving(start, access.writes).alone() };
+        (staged, moved)
+    };
+    let used = moved.as_ref().map_or(0, |moved| staged.prepared.view.whole_etypes(*moved));
+    let etypes = staged.prepared.etypes;
+    if used < etypes {
+        match access.at {
+            At::Own => {
+                let mut guard = call.enter()?;
+                let position = &mut guard.file_mut(access.fh)?.position;
+                // Unless another thread has moved it.
+                if *position == start + etypes {
+                    *position = start + used;
+                }
+            }
+            At::Shared => shared.give_back(start, etypes, used)?,
+            At::Offset(_) | At::Ordered => {}
+        }
+    }
+    let mut status = Status::empty();
+    // SAFETY: the buffer has the elements of its count and type: this function's condition.
+    status.set_bytes(unsafe { staged.unstage(call, access.writes, moved?)? } as u64);
+    Ok(status)
+}
+
+impl Access {
+    /// Whether the processes exchange facts to decide whether their pieces are gathered. Equal on
+    /// all of them: in atomic mode each takes a lock of its own, and the parts of an ordered access
+    /// follow each other.
+    fn is_buffered(&self, file: &File) -> bool {
+        let random = matches!(self.at, At::Offset(_) | At::Own) && file.io.seekable;
+        self.together && random && !file.atomic && file.buffering.candidate(self.writes).is_some()
+    }
+}
+
+/// Checks an access and takes its position. The outer error is one of a call that all processes make
+/// together.
+fn begin_access(call: &Call, guard: &mut Guard, access: &Access) -> Result<(Result<Prepared>, i64)> {
+    let shared = Arc::clone(&guard.file(access.fh)?.shared);
+    let mut prepared = prepare(guard, access);
     let start = match access.at {
-        At::Ordered => line_up(call, &mut guard, access.fh, &shared, &prepared)?,
+        At::Ordered => line_up(call, guard, access.fh, &shared, &prepared)?,
         At::Offset(offset) => offset,
         At::Own => {
             let etypes = prepared.as_ref().map_or(0, |prepared| prepared.etypes);
@@ -79,29 +149,7 @@ pub unsafe fn perform(call: &Call, access: Access) -> Result<Status> {
         }
         At::Shared => prepared.as_ref().map_or(Ok(0), |prepared| shared.take(prepared.etypes))?,
     };
-    let prepared = prepared?;
-    // Only the calling thread waits for the device.
-    drop(guard);
-    // SAFETY: the buffer has the elements of its count and type: this function's condition.
-    let moved = unsafe { transfer(call, &prepared, start, access.writes) };
-    let used = moved.as_ref().map_or(0, |moved| prepared.view.whole_etypes(moved.in_file));
-    if used < prepared.etypes {
-        match access.at {
-            At::Own => {
-                let mut guard = call.enter()?;
-                let position = &mut guard.file_mut(access.fh)?.position;
-                // Unless another thread has moved it.
-                if *position == start + prepared.etypes {
-                    *position = start + used;
-                }
-            }
-            At::Shared => shared.give_back(start, prepared.etypes, used)?,
-            At::Offset(_) | At::Ordered => {}
-        }
-    }
-    let mut status = Status::empty();
-    status.set_bytes(moved?.in_memory as u64);
-    Ok(status)
+    Ok((prepared, start))
 }
 
 fn prepare(guard: &mut Guard, access: &Access) -> Result<Prepared> {
@@ -183,50 +231,76 @@ fn line_up(
     Ok(start + wanted(&all[..rank]))
 }
 
-/// Bytes moved.
-struct Moved {
-    in_file: usize,
-    in_memory: usize,
+/// An access whose data has the format of the file.
+struct Staged {
+    prepared: Prepared,
+    /// The user's memory, or the stage.
+    memory: Region,
+    /// Data in the format of the file, if that is not the format in memory.
+    stage: Vec<u8>,
 }
 
-/// # Safety
-/// As for [`perform`].
-unsafe fn transfer(call: &Call, prepared: &Prepared, start: i64, writes: bool) -> Result<Moved> {
-    let Prepared { io, view, atomic, .. } = prepared;
-    // SAFETY: the buffer has the elements of its count and type until this returns; the stage is
-    // memory of this function with the given length.
-    unsafe {
-        let transfer = |buf: Region| match writes {
-            true => oxmpi_io::write(io, view, start, &Source::new(buf), *atomic),
-            false => oxmpi_io::read(io, view, start, &Target::new(buf), *atomic),
-        };
-        match &prepared.data {
-            Data::Plain(buf) => transfer(buf.clone()).map(|bytes| Moved { in_file: bytes, in_memory: bytes }),
-            Data::External(base, count, datatype) => {
-                let mut stage = stage((datatype.external_size() * i128::from(*count)) as usize)?;
-                if writes {
-                    pack_external(*base, *count, datatype, stage.as_mut_ptr(), stage.len())?;
+impl Prepared {
+    /// Converts what is written; makes room for what is read.
+    ///
+    /// # Safety
+    /// As for [`perform`].
+    unsafe fn stage(self, call: &Call, writes: bool) -> Result<Staged> {
+        // SAFETY: the buffer has the elements of its count and type, and the stage has the bytes
+        // that they have in the file.
+        let stage = unsafe {
+            match &self.data {
+                Data::Plain(buf) => return Ok(Staged { memory: buf.clone(), stage: Vec::new(), prepared: self }),
+                Data::External(base, count, datatype) => {
+                    let mut stage = stage((datatype.external_size() * i128::from(*count)) as usize)?;
+                    if writes {
+                        pack_external(*base, *count, datatype, stage.as_mut_ptr(), stage.len())?;
+                    }
+                    stage
                 }
-                let in_file = transfer(Region::dense(stage.as_mut_ptr(), stage.len()))?;
-                let in_memory = match writes {
-                    true => (datatype.size() * i128::from(*count)) as usize,
-                    false => unpack_external_part(*base, *count, datatype, stage.as_ptr(), in_file),
-                };
-                Ok(Moved { in_file, in_memory })
+                Data::Converted(elements) => {
+                    let mut stage = stage(elements.bytes * elements.count as usize)?;
+                    if writes {
+                        elements.convert(call, true, stage.as_mut_ptr(), elements.whole().0)?;
+                    }
+                    stage
+                }
             }
-            Data::Converted(elements) => {
-                let mut stage = stage(elements.bytes * elements.count as usize)?;
-                let (all, size) = elements.whole();
-                if writes {
-                    elements.convert(call, true, stage.as_mut_ptr(), all)?;
-                    let in_file = transfer(Region::dense(stage.as_mut_ptr(), stage.len()))?;
-                    return Ok(Moved { in_file, in_memory: size });
+        };
+        let mut staged = Staged { prepared: self, memory: Region::dense(std::ptr::null_mut(), 0), stage };
+        staged.memory = Region::dense(staged.stage.as_mut_ptr(), staged.stage.len());
+        Ok(staged)
+    }
+}
+
+impl Staged {
+    fn moving(&self, offset: i64, writes: bool) -> Moving {
+        let Prepared { io, view, atomic, .. } = &self.prepared;
+        let (io, view) = (Arc::clone(io), Arc::clone(view));
+        Moving { io, view, offset, memory: self.memory.clone(), writes, atomic: *atomic }
+    }
+
+    /// Converts what was read. Returns the number of bytes in memory for those in the file.
+    ///
+    /// # Safety
+    /// As for [`perform`].
+    unsafe fn unstage(mut self, call: &Call, writes: bool, in_file: usize) -> Result<usize> {
+        // SAFETY: the buffer has the elements of its count and type, and the stage those bytes of
+        // them that were read.
+        unsafe {
+            match &self.prepared.data {
+                Data::Plain(_) => Ok(in_file),
+                Data::External(_, count, datatype) if writes => Ok((datatype.size() * i128::from(*count)) as usize),
+                Data::External(base, count, datatype) => {
+                    Ok(unpack_external_part(*base, *count, datatype, self.stage.as_ptr(), in_file))
                 }
-                let in_file = transfer(Region::dense(stage.as_mut_ptr(), stage.len()))?;
-                let (items, in_memory) =
-                    if in_file == stage.len() { (all, size) } else { elements.part(call, in_file)? };
-                elements.convert(call, false, stage.as_mut_ptr(), items)?;
-                Ok(Moved { in_file, in_memory })
+                Data::Converted(elements) if writes => Ok(elements.whole().1),
+                Data::Converted(elements) => {
+                    let (items, in_memory) =
+                        if in_file == self.stage.len() { elements.whole() } else { elements.part(call, in_file)? };
+                    elements.convert(call, false, self.stage.as_mut_ptr(), items)?;
+                    Ok(in_memory)
+                }
             }
         }
     }
@@ -249,7 +323,7 @@ fn stage(bytes: usize) -> Result<Vec<u8>> {
 /// As for [`perform`].
 pub unsafe fn start(call: &Call, access: Access) -> Result<Request> {
     // SAFETY: the buffer has the elements of its count and type: this function's condition.
-    let status = unsafe { perform(call, access)? };
+    let status = unsafe { perform_so(call, access, false)? };
     let mut guard = call.enter()?;
     Ok(guard.once(MPI_COMM_SELF, Active::Done(Outcome { status, error: None })))
 }

@@ -2,7 +2,9 @@
 
 pub mod access;
 pub mod agree;
+pub mod buffering;
 pub mod datarep;
 pub mod hints;
 pub mod open;
+mod together;
 pub mod view;

@@ -1,6 +1,7 @@
 //! Opening and closing files.
 
 use super::agree::{Among, agree, participants, tell};
+use super::buffering::{free, settle};
 use crate::comm::{check_intra, key_of, run_agreement};
 use crate::rma::map_together;
 use oxmpi_abi::constants::*;
@@ -9,7 +10,7 @@ use oxmpi_abi::{Result, bail};
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::comm::Comm as Made;
 use oxmpi_core::contexts;
-use oxmpi_core::file::File;
+use oxmpi_core::file::{Buffering, File};
 use oxmpi_core::group::Group;
 use oxmpi_core::info::Info;
 use oxmpi_io::{Identity, Mode, SharedPointer, View};
@@ -78,7 +79,7 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
     let context = run_agreement(call, guard, |io| contexts::agree(io, participants, key))?;
     let errhandler = *call.library().file_errhandler();
     call.library().errhandlers().share(errhandler);
-    guard.add_file(File {
+    let fh = guard.add_file(File {
         io: Arc::new(io),
         comm: Made::new(context, rank, members.clone(), None, MPI_ERRORS_RETURN),
         group: Arc::new(Group::new(members, session)),
@@ -88,8 +89,12 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
         position,
         shared: Arc::new(shared),
         atomic: false,
+        buffering: Buffering::default(),
+        old_staging: Vec::new(),
         split: None,
-    })
+    })?;
+    settle(call, guard, fh)?;
+    Ok(fh)
 }
 
 /// No error, and the identity of the file.
@@ -121,8 +126,11 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
         ended = ended.and(agree(call, &mut guard, among, deleted, []));
     }
     let Some(removed) = guard.files.remove(fh.0) else { return ended };
-    let File { shared, errhandler, .. } = *removed;
-    // All processes have arrived, so nobody uses the shared pointer any more.
+    let File { shared, errhandler, buffering, old_staging, .. } = *removed;
+    // All processes have arrived, so nobody uses the shared pointer and the staging memory any more.
+    for staging in old_staging.into_iter().chain(buffering.staging) {
+        free(&mut guard, &staging.memory, staging.rank);
+    }
     if rank == 0 {
         shared.remove();
         if let SharedPointer::Mapped(mapping) = &*shared {
