@@ -252,7 +252,7 @@ mod tests {
     }
 
     fn network(port: u16, key: &Key, job: [u8; 16]) -> Network {
-        let here = NodePort { port, addresses: vec![Ipv4Addr::LOCALHOST.into()] };
+        let here = NodePort { port, addresses: vec![Ipv4Addr::LOCALHOST.into()], host: "here".into() };
         let mut file = File::from(oxmpi_base::dial::memory_file(c"test").unwrap());
         file.write_all(&describe(job, key, &[here.clone(), here.clone(), here])).unwrap();
         Network::open(file.into(), End { node: 0, slot: 9 }).unwrap()

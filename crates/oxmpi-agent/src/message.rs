@@ -100,6 +100,8 @@ pub struct Machine {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NodeAddresses {
     pub node: u32,
+    /// The host as the user named it.
+    pub host: String,
     pub addresses: Vec<IpAddr>,
     pub port: u16,
 }
@@ -275,7 +277,7 @@ mod tests {
         };
         let message = Down::Order(Box::new(order));
         assert_eq!(decode::<Down>(&encode(&message).unwrap()), Ok(message));
-        let address = NodeAddresses { node: 1, addresses: vec!["::1".parse().unwrap()], port: 4 };
+        let address = NodeAddresses { node: 1, host: "n1".into(), addresses: vec!["::1".parse().unwrap()], port: 4 };
         let message = Up::Ready(address);
         assert_eq!(decode::<Up>(&encode(&message).unwrap()), Ok(message));
     }

@@ -29,7 +29,10 @@ pub const BUILD: u64 = fnv(concat!(env!("CARGO_PKG_VERSION"), " wire 1").as_byte
 /// The most addresses of a node.
 pub const MOST_ADDRESSES: usize = 4;
 const ADDRESS: usize = 17;
-const RECORD: usize = 4 + MOST_ADDRESSES * ADDRESS;
+/// The most bytes of the name of a host; the rest is cut off.
+const NAME: usize = 60;
+/// Port, numbers of addresses and of bytes of the name, name, addresses.
+const RECORD: usize = 4 + NAME + MOST_ADDRESSES * ADDRESS;
 /// Job and key.
 const HEAD: usize = 16 + KEY_BYTES;
 
@@ -43,6 +46,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 pub struct NodePort {
     pub port: u16,
     pub addresses: Vec<IpAddr>,
+    /// The host as the user named it, for messages.
+    pub host: String,
 }
 
 /// The description, as an agent writes it to the file.
@@ -54,7 +59,10 @@ pub fn describe(job: [u8; 16], key: &Key, nodes: &[NodePort]) -> Vec<u8> {
         let mut record = [0; RECORD];
         record[..2].copy_from_slice(&node.port.to_le_bytes());
         record[2] = node.addresses.len().min(MOST_ADDRESSES) as u8;
-        for (place, address) in record[4..].chunks_exact_mut(ADDRESS).zip(&node.addresses) {
+        let name = cut(&node.host);
+        record[3] = name.len() as u8;
+        record[4..4 + name.len()].copy_from_slice(name.as_bytes());
+        for (place, address) in record[4 + NAME..].chunks_exact_mut(ADDRESS).zip(&node.addresses) {
             match address {
                 IpAddr::V4(address) => place[1..5].copy_from_slice(&address.octets()),
                 IpAddr::V6(address) => place[1..].copy_from_slice(&address.octets()),
@@ -98,17 +106,18 @@ impl Network {
         let mut record = [0; RECORD];
         self.file.read_exact_at(&mut record, (HEAD + node as usize * RECORD) as u64)?;
         let bad = || io::Error::new(io::ErrorKind::InvalidData, format!("the description of node {node} is damaged"));
-        let count = usize::from(record[2]);
-        if count > MOST_ADDRESSES || record[3] != 0 {
+        let (count, length) = (usize::from(record[2]), usize::from(record[3]));
+        if count > MOST_ADDRESSES || length > NAME {
             return Err(bad());
         }
+        let host = String::from_utf8_lossy(&record[4..4 + length]).into_owned();
         let address = |place: &[u8]| match (place[0], place[1..5].first_chunk::<4>(), place[1..].first_chunk::<16>()) {
             (4, Some(octets), _) => Ok(IpAddr::V4(Ipv4Addr::from(*octets))),
             (6, _, Some(octets)) => Ok(IpAddr::V6(Ipv6Addr::from(*octets))),
             _ => Err(bad()),
         };
-        let addresses = record[4..].chunks_exact(ADDRESS).take(count).map(address).collect::<Result<_, _>>()?;
-        Ok(NodePort { port: u16::from_le_bytes([record[0], record[1]]), addresses })
+        let addresses = record[4 + NAME..].chunks_exact(ADDRESS).take(count).map(address).collect::<Result<_, _>>()?;
+        Ok(NodePort { port: u16::from_le_bytes([record[0], record[1]]), addresses, host })
     }
 
     /// Begins a connection to a process of another node.
@@ -123,7 +132,7 @@ impl Network {
         let now = Instant::now();
         let mut attempt = Attempt {
             client: Client::new(&self.key, hello),
-            to,
+            to: format!("{to} ({})", port.host),
             ready,
             timer: timer.into(),
             left,
@@ -140,7 +149,8 @@ impl Network {
 /// A connection that is being made, perhaps over several addresses at once.
 pub struct Attempt {
     client: Client,
-    to: End,
+    /// In words.
+    to: String,
     ready: ReadySet,
     timer: File,
     /// Addresses that were not tried yet, the next one last.
@@ -310,6 +320,12 @@ impl Caller {
     }
 }
 
+/// A name of at most [`NAME`] bytes.
+fn cut(name: &str) -> &str {
+    let end = (0..=NAME.min(name.len())).rev().find(|&end| name.is_char_boundary(end));
+    &name[..end.unwrap_or(0)]
+}
+
 const fn fnv(bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let mut index = 0;
@@ -332,11 +348,18 @@ mod tests {
 
     #[test]
     fn what_is_described_is_read() {
-        let a = NodePort { port: 1234, addresses: vec!["10.1.2.3".parse().unwrap(), "fd00::7".parse().unwrap()] };
-        let b = NodePort { port: 65535, addresses: vec!["::1".parse().unwrap(); MOST_ADDRESSES] };
-        let network = network(&[a.clone(), b.clone(), NodePort::default()]);
+        let a = NodePort {
+            port: 1234,
+            addresses: vec!["10.1.2.3".parse().unwrap(), "fd00::7".parse().unwrap()],
+            host: "a".into(),
+        };
+        let b =
+            NodePort { port: 65535, addresses: vec!["::1".parse().unwrap(); MOST_ADDRESSES], host: "ü".repeat(30) };
+        let long = NodePort { host: format!("a{}", "ü".repeat(50)), ..NodePort::default() };
+        let network = network(&[a.clone(), b.clone(), long]);
         assert_eq!(network.job(), [7; 16]);
         assert_eq!((network.port(0).unwrap(), network.port(1).unwrap()), (a, b));
+        assert_eq!(network.port(2).unwrap().host, format!("a{}", "ü".repeat(29)));
         assert!(network.port(3).is_err());
     }
 
@@ -345,7 +368,7 @@ mod tests {
         // A port that nobody listens to, on two addresses.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let addresses = vec!["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()];
-        let network = network(&[NodePort::default(), NodePort { port, addresses }]);
+        let network = network(&[NodePort::default(), NodePort { port, addresses, host: "far".into() }]);
         let mut attempt = network.connect(End { node: 1, slot: 3 }).unwrap();
         let error = loop {
             match attempt.step() {
@@ -354,7 +377,7 @@ mod tests {
                 Err(error) => break error,
             }
         };
-        for part in ["process 3 of node 1", "127.0.0.1:", "127.0.0.2:", "refused"] {
+        for part in ["process 3 of node 1 (far)", "127.0.0.1:", "127.0.0.2:", "refused"] {
             assert!(error.contains(part), "{part}: {error}");
         }
         let mut nowhere = network.connect(End { node: 0, slot: 0 }).unwrap();

@@ -26,6 +26,10 @@ impl Connector for Dialer {
         let to = End { node: to.node.number(), slot: to.slot.index() as u32 };
         Ok(Box::new(Dialing(self.0.connect(to).map_err(ConnectError)?)))
     }
+
+    fn host(&self, of: ProcessId) -> Option<String> {
+        self.0.port(of.node.number()).ok().map(|port| port.host)
+    }
 }
 
 impl Pending for Dialing {

@@ -352,7 +352,7 @@ impl Agent {
     fn listen(&mut self, order: &Order) -> Result<NodeAddresses, Refusal> {
         let node = order.node;
         if order.node_count() == 1 {
-            return Ok(NodeAddresses { node, addresses: Vec::new(), port: 0 });
+            return Ok(NodeAddresses { node, host: self.host.clone(), addresses: Vec::new(), port: 0 });
         }
         let refuse = |text: String| Refusal { text, status: 1 };
         let addresses = reach::addresses(order.pretended, order.net_interface.as_deref()).map_err(refuse)?;
@@ -361,17 +361,17 @@ impl Agent {
         let door = Door::open(&reach, range, &self.host).map_err(|error| refuse(error.to_string()))?;
         let port = door.port();
         self.door = Some((door, JobSecret { job: order.job, key: Key::from_bytes(order.key) }));
-        Ok(NodeAddresses { node, addresses, port })
+        Ok(NodeAddresses { node, host: self.host.clone(), addresses, port })
     }
 
     /// What the ranks inherit to reach those of other nodes. From now on connections are let in.
     fn connect(&mut self, nodes: &[NodeAddresses], seats: usize) -> io::Result<Option<RankNetwork>> {
         let Some((door, JobSecret { job, key })) = &mut self.door else { return Ok(None) };
         let mut ports = vec![NodePort::default(); nodes.len()];
-        for NodeAddresses { node, addresses, port } in nodes {
+        for NodeAddresses { node, host, addresses, port } in nodes {
             let place =
                 ports.get_mut(*node as usize).ok_or_else(|| io::Error::other(format!("there is no node {node}")))?;
-            *place = NodePort { port: *port, addresses: addresses.clone() };
+            *place = NodePort { port: *port, addresses: addresses.clone(), host: host.clone() };
         }
         let mut file = File::from(dial::memory_file(c"oxmpi-network")?);
         file.write_all(&describe(*job, key, &ports))?;

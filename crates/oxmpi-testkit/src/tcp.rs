@@ -69,6 +69,10 @@ impl Connector for Loopback {
         let (mesh, ours, theirs) = (Arc::clone(&self.mesh), Some(ours.into()), Some(theirs.into()));
         Ok(Box::new(Made { mesh, me: self.me, to, ours, theirs, steps, ready }))
     }
+
+    fn host(&self, _: ProcessId) -> Option<String> {
+        None
+    }
 }
 
 impl Pending for Made {

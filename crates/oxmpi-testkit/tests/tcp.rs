@@ -148,7 +148,7 @@ fn a_broken_link_says_where_and_why() {
     let (here, there) = (socket.peer_addr().unwrap(), socket.local_addr().unwrap());
     drop(socket);
     let error = rank.wait(op).error.expect("an error");
-    for part in ["process 1 on node 1", &here.to_string(), &there.to_string()] {
+    for part in ["rank 1 on node 1", &here.to_string(), &there.to_string()] {
         assert!(error.text().contains(part), "{part} in {}", error.text());
     }
     assert_eq!(rank.wait(send).error.expect("an error").text(), error.text());

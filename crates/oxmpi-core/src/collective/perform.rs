@@ -267,6 +267,8 @@ fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserC
 #[cold]
 fn differs(source: i32, got: usize, expected: usize, error: Option<Error>) -> Error {
     let text = match error {
+        // A message that did not come says nothing about arguments.
+        Some(error) if error.class() != MPI_ERR_TRUNCATE => return error,
         Some(error) => format!("from rank {source}: {}", error.text()),
         None => format!("rank {source} gave {got} bytes where {expected} were expected"),
     };

@@ -19,6 +19,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 pub trait Connector: Send {
     /// Begins a connection to a process; returns at once. An error is final: there is no way to the process.
     fn connect(&self, to: ProcessId) -> Result<Box<dyn Pending>, ConnectError>;
+
+    /// The name of the host of a process, for messages.
+    fn host(&self, of: ProcessId) -> Option<String>;
 }
 
 /// A connection that is being made.

@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 /// Shared by the sending and the receiving end of a link, which one thread at a time uses: all loads and stores are
 /// relaxed.
@@ -24,7 +25,13 @@ pub(crate) struct Joint {
     /// The peer may have sent its first frames over a connection of its own that has not come yet.
     awaits_second: AtomicBool,
     failure: OnceLock<Error>,
+    /// When a connection broke.
+    broke_at: OnceLock<Instant>,
 }
+
+/// A connection usually breaks because the process at its other end has died, which the agents know and report with the
+/// reason, and then they end the job. So a rank that sees a broken connection waits for so long before it says so itself.
+const VERDICT: Duration = Duration::from_secs(3);
 
 const NOTHING: u8 = 0;
 const TELL_PRESS: u8 = 1;
@@ -40,6 +47,7 @@ impl Joint {
             connecting: AtomicBool::new(false),
             awaits_second: AtomicBool::new(false),
             failure: OnceLock::new(),
+            broke_at: OnceLock::new(),
         }
     }
 
@@ -105,6 +113,7 @@ impl Joint {
         if self.has_bye() {
             return;
         }
+        let _ = self.broke_at.set(Instant::now());
         let _ = self.failure.set(Error::new(
             MPI_ERR_OTHER,
             format!("the link to {} at {}, from {}, is broken: {why}", self.name, connection.there, connection.here),
@@ -113,6 +122,15 @@ impl Joint {
 
     pub fn failure(&self) -> Option<&Error> {
         self.failure.get()
+    }
+
+    /// The same, for the program: the agents have had time to end the job for a better reason.
+    pub fn failure_after_verdict(&self) -> Option<&Error> {
+        let error = self.failure.get()?;
+        if let Some(left) = self.broke_at.get().and_then(|at| (*at + VERDICT).checked_duration_since(Instant::now())) {
+            std::thread::sleep(left);
+        }
+        Some(error)
     }
 }
 

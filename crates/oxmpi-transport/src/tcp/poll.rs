@@ -34,7 +34,7 @@ impl Incoming {
 
     /// Why the link to a peer is broken, if it is.
     pub fn failure(&mut self, peer: Peer) -> Option<Error> {
-        self.tcp(peer).and_then(|rx| rx.joint().failure().cloned())
+        self.tcp(peer).and_then(|rx| rx.joint().failure_after_verdict().cloned())
     }
 
     /// Long bytes of a peer that are next, and that may go straight to their place: the receiver's operation (none for the
@@ -243,7 +243,7 @@ impl Incoming {
             _ => false,
         };
         if is_new {
-            let joint = network.joint(peer, tx.name_of(peer));
+            let joint = network.joint(peer, tx.name_of(peer, Some(network)));
             self.open_tcp(peer, Arc::clone(&joint));
             *tx.far_entry(peer) = Far::Tcp(Box::new(TcpTx::new(joint)));
             tx.tell_opened(peer);
@@ -284,14 +284,18 @@ impl Outgoing {
         if !self.goes_by_network(peer) {
             return None;
         }
-        let (name, id, own) = (self.name_of(peer), self.node().id_of(peer), self.node().own_id());
+        let (name, id, own) =
+            (self.name_of(peer, self.network.as_deref()), self.node().id_of(peer), self.node().own_id());
         self.network.as_mut().map(|network| Far::Tcp(Box::new(network.open(peer, name, id, own < id))))
     }
 
-    fn name_of(&self, peer: Peer) -> String {
-        match self.node().nodes().rank_of(peer) {
-            Some(rank) => format!("process {rank} on node {}", self.node().id_of(peer).node),
-            None => peer.to_string(),
+    fn name_of(&self, peer: Peer, network: Option<&Network>) -> String {
+        let id = self.node().id_of(peer);
+        let host = network.and_then(|network| network.connector.host(id));
+        match (self.node().nodes().rank_of(peer), host) {
+            (Some(rank), Some(host)) => format!("rank {rank} on host {host}"),
+            (Some(rank), None) => format!("rank {rank} on node {}", id.node),
+            (None, _) => peer.to_string(),
         }
     }
 
