@@ -7,13 +7,17 @@
 //!
 //! Nothing is sent before the line, so that no shell's start file can eat the key of the job.
 
+use std::ffi::OsString;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::channel::{Channel, State};
 use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
 use oxmpi_agent::message::{Below, Down, LauncherOrder};
 
+use crate::diagnose::{self, Attempt};
 use crate::launcher;
 use crate::report;
 use crate::sys::{self, Pid};
@@ -56,6 +60,10 @@ struct Branch {
     noise: Vec<u8>,
     /// Why the stream ended, until the launcher's process has ended too, or a short time has passed.
     ending: Option<(Instant, String)>,
+    /// The exit status of the launcher, once it has ended by itself.
+    status: Option<i32>,
+    /// The program that is the agent.
+    agent: PathBuf,
 }
 
 pub enum Event {
@@ -81,9 +89,10 @@ impl Branches {
         let beat = heartbeat(seconds);
         let mut branches = Branches { list: Vec::new(), patience, beat, next_beat: now + beat, frames: Vec::new() };
         let mut events = Vec::new();
+        let agent = PathBuf::from(OsString::from_vec(order.agent.clone()));
         for below in list {
             match launcher::start(order, &below.host) {
-                Ok(process) => branches.list.push(Branch::new(below.clone(), process, now)),
+                Ok(process) => branches.list.push(Branch::new(below.clone(), process, agent.clone(), now)),
                 Err(error) => events.push(Event::Lost {
                     nodes: below.nodes.clone(),
                     host: below.host.clone(),
@@ -161,6 +170,7 @@ impl Branches {
     pub fn ended(&mut self, pid: Pid, status: i32, now: Instant) -> bool {
         let Some(branch) = self.list.iter_mut().find(|branch| branch.pid == pid) else { return false };
         branch.pid = 0;
+        branch.status = report::killed_by(status).is_none().then(|| report::status(status));
         let how = match report::killed_by(status) {
             Some(signal) => format!("its launcher was killed by {}", sys::signal_text(signal)),
             None => format!("its launcher ended with status {}", report::status(status)),
@@ -209,7 +219,7 @@ impl Branches {
 }
 
 impl Branch {
-    fn new(below: Below, process: launcher::Process, now: Instant) -> Branch {
+    fn new(below: Below, process: launcher::Process, agent: PathBuf, now: Instant) -> Branch {
         Branch {
             below,
             pid: process.pid,
@@ -221,6 +231,8 @@ impl Branch {
             greeting: Vec::new(),
             noise: Vec::new(),
             ending: None,
+            status: None,
+            agent,
         }
     }
 
@@ -258,7 +270,7 @@ impl Branch {
         }
         if patience.is_some_and(|patience| self.greeted && now > self.heard + patience) {
             let silence = (now - self.heard).as_secs();
-            self.lose(format!("nothing was heard of its agent for {silence} s"), events);
+            self.lose(format!("the host is silent: nothing was heard of it for {silence} s"), events);
         } else if !self.greeted && self.ending.is_none() && now > self.started + START {
             self.lose(format!("its agent was not there after {} s", START.as_secs()), events);
         }
@@ -272,13 +284,27 @@ impl Branch {
         }
         let what = if self.greeted { "the agent was lost" } else { "its agent could not be started" };
         let mut text = format!("{what}: {why}");
-        for said in [&self.greeting, &self.noise] {
-            let said = String::from_utf8_lossy(said);
-            if !self.greeted && !said.trim().is_empty() {
-                text.push_str(&format!("; it said: {}", printable(said.trim())));
-            }
+        if !self.greeted {
+            text.push_str(&self.explain());
         }
         events.push(Event::Lost { nodes: self.below.nodes.clone(), host: self.below.host.clone(), text });
+    }
+
+    /// What was said by those that should have started the agent, and what can be done about it.
+    fn explain(&self) -> String {
+        let (mut text, mut all) = (String::new(), String::new());
+        for said in [&self.greeting, &self.noise] {
+            let said = printable(String::from_utf8_lossy(said).trim());
+            if !said.is_empty() {
+                text.push_str(&format!("; it said: {said}"));
+                all.push_str(&said);
+            }
+        }
+        let attempt = Attempt { host: &self.below.host, status: self.status, said: &all, agent: &self.agent };
+        if let Some(advice) = diagnose::advice(&attempt) {
+            text.push_str(&format!("\n  ({advice})"));
+        }
+        text
     }
 
     /// Waits for the line of the agent.

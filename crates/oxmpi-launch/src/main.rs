@@ -11,6 +11,7 @@
 
 mod agent;
 mod branch;
+mod diagnose;
 mod elf;
 mod environ;
 mod forward;
