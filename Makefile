@@ -19,7 +19,7 @@ ifndef RUSTUP_TOOLCHAIN
 endif
 
 .PHONY: help demo test test-all install bench clean
-.PHONY: deps test-deps stage lint unit loom abi hot programs wrappers kills simulated miri soak
+.PHONY: deps test-deps stage lint unit loom abi hot programs wrappers kills hosts hosts-sample simulated miri soak
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
@@ -30,14 +30,15 @@ help:
 	@echo 'make bench                measure, against other MPI libraries where they are installed'
 	@echo 'make soak                 the tests again and again, and jobs killed at random moments: about two hours'
 	@echo 'make clean                remove the files that the other commands wrote'
-	@echo 'Parts of make test: lint unit loom abi hot programs wrappers kills'
+	@echo 'Parts of make test: lint unit loom abi hot programs wrappers kills hosts-sample'
+	@echo 'make hosts                jobs over several hosts, made in namespaces of this machine (as root)'
 
 demo: stage
 	@scripts/demo $(STAGE) build/demo
 
 # One after the other, also under make -j: the tests measure time and load the machine by themselves.
 test: test-deps
-	@for part in lint unit loom abi hot programs wrappers kills; do $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in lint unit loom abi hot programs wrappers kills hosts-sample; do $(MAKE) --no-print-directory $$part || exit 1; done
 	@echo 'All tests passed.'
 
 # Builds and copies. Root does not build in the checkout of a user, but copies what the user has built.
@@ -107,6 +108,13 @@ wrappers: stage
 kills: stage
 	cargo xtask soak --prefix $(STAGE) --ranks 57 --mpirun 19
 
+# Jobs over several hosts with networks of their own, which lose packets, links, processes and hosts.
+hosts: stage
+	tests/hosts/run $(STAGE) build/tests-hosts
+
+hosts-sample: stage
+	tests/hosts/run $(STAGE) build/tests-hosts --sample
+
 # Many seeds of the simulated network, and many random programs over it.
 simulated: export OXMPI_SIM_SEEDS := 200
 simulated: export OXMPI_SIM_PROGRAMS := 10000
@@ -124,7 +132,7 @@ miri:
 	  echo 'miri: skipped, because no nightly toolchain with the component miri is installed'; \
 	fi
 
-test-all: test simulated miri
+test-all: test simulated miri hosts
 
 soak: stage
 	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500
