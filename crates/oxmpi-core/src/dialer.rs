@@ -9,6 +9,7 @@ use oxmpi_transport::Links;
 use oxmpi_transport::tcp::connect::{Arrivals, ConnectError, Connector, Pending};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// From now on ranks of other hosts are reached over TCP.
 pub fn use_network(links: &mut Links, reached: Reached) -> io::Result<()> {
@@ -29,6 +30,10 @@ impl Connector for Dialer {
 
     fn host(&self, of: ProcessId) -> Option<String> {
         self.0.port(of.node.number()).ok().map(|port| port.host)
+    }
+
+    fn verdict(&self) -> Duration {
+        Duration::from_secs(3)
     }
 }
 

@@ -104,7 +104,7 @@ fn frames_that_make_no_sense_break_the_link() {
         socket.write_all(&bytes).unwrap();
         let error = rank.wait(op).error.unwrap_or_else(|| panic!("{what}: no error"));
         let text = error.text();
-        assert!(text.contains("process 1") || text.contains("far process 1"), "{what}: {text}");
+        assert!(text.contains("rank 1") || text.contains("far process 1"), "{what}: {text}");
         assert_eq!(rank.engine.life(rank.peer(1)), Life::Dead, "{what}");
     }
 }

@@ -14,6 +14,7 @@ use oxmpi_base::socket;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// Makes connections to processes of other nodes.
 pub trait Connector: Send {
@@ -22,6 +23,10 @@ pub trait Connector: Send {
 
     /// The name of the host of a process, for messages.
     fn host(&self, of: ProcessId) -> Option<String>;
+
+    /// A connection usually breaks because the process at its other end has died. Where agents watch the processes, they
+    /// know the reason and end the job. For so long they have the first word, before the program is told.
+    fn verdict(&self) -> Duration;
 }
 
 /// A connection that is being made.

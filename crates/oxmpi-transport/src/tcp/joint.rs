@@ -27,18 +27,16 @@ pub(crate) struct Joint {
     failure: OnceLock<Error>,
     /// When a connection broke.
     broke_at: OnceLock<Instant>,
+    /// How long the program is not told of a broken connection: see [`super::connect::Connector::verdict`].
+    verdict: Duration,
 }
-
-/// A connection usually breaks because the process at its other end has died, which the agents know and report with the
-/// reason, and then they end the job. So a rank that sees a broken connection waits for so long before it says so itself.
-const VERDICT: Duration = Duration::from_secs(3);
 
 const NOTHING: u8 = 0;
 const TELL_PRESS: u8 = 1;
 const TELL_EASE: u8 = 2;
 
 impl Joint {
-    pub fn new(name: String) -> Joint {
+    pub fn new(name: String, verdict: Duration) -> Joint {
         Joint {
             name,
             pressed: AtomicBool::new(false),
@@ -48,6 +46,7 @@ impl Joint {
             awaits_second: AtomicBool::new(false),
             failure: OnceLock::new(),
             broke_at: OnceLock::new(),
+            verdict,
         }
     }
 
@@ -127,7 +126,9 @@ impl Joint {
     /// The same, for the program: the agents have had time to end the job for a better reason.
     pub fn failure_after_verdict(&self) -> Option<&Error> {
         let error = self.failure.get()?;
-        if let Some(left) = self.broke_at.get().and_then(|at| (*at + VERDICT).checked_duration_since(Instant::now())) {
+        if let Some(left) =
+            self.broke_at.get().and_then(|at| (*at + self.verdict).checked_duration_since(Instant::now()))
+        {
             std::thread::sleep(left);
         }
         Some(error)

@@ -99,7 +99,7 @@ impl Network {
         if !self.peers.contains(&peer) {
             self.peers.push(peer);
         }
-        Arc::new(Joint::new(name))
+        Arc::new(Joint::new(name, self.connector.verdict()))
     }
 
     /// Notes that the sending end of a peer may have something that waits, and that the peer may answer.
