@@ -2,10 +2,12 @@
 //! marks the one that the table chooses.
 //!
 //! `cargo run -p oxmpi-coll --example predict [node|network] [operation]`; `table` prints the table
-//! itself.
+//! itself. `tcp` and `fast` predict operations of ranks on several nodes instead, up to 16,384 nodes of 64 ranks, with what
+//! they ask of ranks and nodes.
 
 use oxmpi_coll::choose::table;
 use oxmpi_coll::cost::{Model, work};
+use oxmpi_coll::nodes::{self, Cluster, NodeMap};
 use oxmpi_coll::operation::Operation;
 use oxmpi_coll::reduce_scatter::Counts;
 
@@ -15,18 +17,27 @@ const BYTES: &[u64] = &[8, 1 << 10, 16 << 10, 256 << 10, 4 << 20];
 fn main() {
     let mut model = Model::NODE;
     let mut only = None;
+    let mut cluster = None;
     for argument in std::env::args().skip(1) {
         match argument.as_str() {
             "node" => model = Model::NODE,
             "network" => model = Model::NETWORK,
+            "tcp" => cluster = Some(Cluster::TCP),
+            "fast" => cluster = Some(Cluster::FAST),
             "table" => return print!("{}", table()),
             name if OPERATIONS.iter().any(|(n, _)| *n == name) => only = Some(argument),
             other => {
                 let names: Vec<&str> = OPERATIONS.iter().map(|(name, _)| *name).collect();
-                eprintln!("predict: '{other}' is neither node, network, table nor one of {}", names.join(", "));
+                eprintln!(
+                    "predict: '{other}' is neither node, network, tcp, fast, table nor one of {}",
+                    names.join(", ")
+                );
                 std::process::exit(2);
             }
         }
+    }
+    if let Some(cluster) = cluster {
+        return over_nodes(&cluster, only.as_deref());
     }
     println!(
         "latency {:.2} µs, {:.0} GB/s on the wire, {:.0} GB/s combined; times in µs",
@@ -48,6 +59,51 @@ fn main() {
                     line.push_str(&format!("   {mark}{} {micros:.1}", format!("{algorithm:?}").to_lowercase()));
                 }
                 println!("{line}");
+            }
+        }
+    }
+}
+
+/// Nodes and the ranks on each.
+const NODES: &[(u32, u32)] = &[(2, 2), (4, 8), (64, 64), (1024, 64), (16_384, 64)];
+
+/// The operations of ranks on several nodes as the table chooses them. Where a plan of a million ranks has a step for each of
+/// them, the figures that are read off plans are left out.
+fn over_nodes(cluster: &Cluster, only: Option<&str>) {
+    println!(
+        "between nodes: latency {:.2} µs, {:.0} GB/s a node; depth and messages: between nodes + within",
+        cluster.between.latency * 1e6,
+        cluster.between.bandwidth / 1e9,
+    );
+    for (name, shape) in OPERATIONS.iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
+        println!("\n{name}\n{:>9} {:>9} {:>9}", "nodes", "ranks", "bytes");
+        for (nodes, size) in NODES {
+            let Some(map) = NodeMap::new(nodes * size, |rank| rank / size) else { continue };
+            for bytes in BYTES {
+                let (operation, unit) = shape(*bytes, map.ranks());
+                let blocks = u64::from(map.ranks()) * unit;
+                if blocks > 2 << 30 {
+                    continue;
+                }
+                let chosen = operation.shape_over_nodes(&map, unit).choose().take;
+                let seconds = nodes::seconds(&operation, chosen, &map, unit, cluster);
+                let time = seconds.map_or("-".to_string(), |seconds| format!("{:.1} µs", seconds * 1e6));
+                print!("{nodes:>9} {:>9} {bytes:>9}   {} {time}", map.ranks(), chosen.describe());
+                if matches!(operation, Operation::Alltoall { .. }) && map.ranks() > 1 << 16 {
+                    println!();
+                    continue;
+                }
+                if let Some(found) = nodes::figures(&operation, chosen, &map, unit) {
+                    print!(
+                        "; depth {} + {}; a rank sends at most {} messages, a node {} to others; {} KiB of memory",
+                        found.depth_between,
+                        found.depth_within,
+                        found.messages,
+                        found.messages_of_node,
+                        (found.temp * unit).div_ceil(1024),
+                    );
+                }
+                println!();
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Alltoall: each rank sends a different block to each rank. In place, the data to send is in
 //! `Recv` and passes through `Temp`.
 
+use crate::gather::BATCH;
 use crate::plan::{Blocks, Piece, Plan, Region};
 use crate::tree::{after, before};
 
@@ -22,6 +23,25 @@ pub fn linear(rank: u32, size: u32, in_place: bool, send: Blocks, recv: Blocks) 
     if !in_place {
         plan.copy(send.at(Region::Send, rank), recv.at(Region::Recv, rank));
     }
+    plan
+}
+
+/// A few partners at a time, and all ranks begin with others: no receiver has more long messages under way than that.
+pub fn batched(rank: u32, size: u32, send: Blocks, recv: Blocks) -> Plan {
+    let mut plan = Plan::default();
+    let steps: Vec<u32> = (1..size).collect();
+    for batch in steps.chunks(BATCH) {
+        plan.fence();
+        for step in batch {
+            let from = before(rank, *step, size);
+            plan.recv(from, recv.at(Region::Recv, from));
+        }
+        for step in batch {
+            let to = after(rank, *step, size);
+            plan.send(to, send.at(Region::Send, to));
+        }
+    }
+    plan.copy(send.at(Region::Send, rank), recv.at(Region::Recv, rank));
     plan
 }
 

@@ -6,6 +6,7 @@
 //! job description or was agreed when the board was made. The rows, with their reasons, are in `rules.rs`; [`crate::operation`]
 //! leads from an algorithm to a plan, `oxmpi-transport/src/node` carries out the ways over a board.
 
+use crate::nodes::NodeWay;
 use crate::rules::TABLE;
 
 /// What the choice depends on.
@@ -13,7 +14,7 @@ use crate::rules::TABLE;
 pub struct Shape {
     pub kind: Kind,
     pub ranks: u32,
-    /// Nodes that the ranks run on: a board is memory of one node.
+    /// Nodes that the ranks run on.
     pub nodes: u32,
     /// The bytes that [`Kind::measured`] names; 0 where ranks do not know the same.
     pub bytes: u64,
@@ -50,7 +51,8 @@ impl Shape {
     /// The choice in words; its reason is the row's.
     pub fn describe(&self, rule: &Rule) -> String {
         let measured = self.kind.measured().map_or(String::new(), |what| format!(", {} bytes {what}", self.bytes));
-        format!("{} ranks{measured}: {}", self.ranks, rule.take.describe())
+        let nodes = if self.nodes > 1 { format!(" on {} nodes", self.nodes) } else { String::new() };
+        format!("{} ranks{nodes}{measured}: {}", self.ranks, rule.take.describe())
     }
 }
 
@@ -81,6 +83,10 @@ impl Facts {
     /// The ranks share a board, and the operation goes on in the background: instead of [`Facts::BOARD`], since nobody waits
     /// in such an operation.
     pub const BACKGROUND_BOARD: Facts = Facts(1 << 10);
+    /// Some node has several of the ranks.
+    pub const SHARED_NODES: Facts = Facts(1 << 11);
+    /// The result may combine the operands of each node first: the operation commutes, or nodes have ranks in a row.
+    pub const KEEPS_ORDER: Facts = Facts(1 << 12);
 
     /// These facts and others.
     #[must_use]
@@ -133,8 +139,12 @@ pub enum Kind {
 pub enum Algorithm {
     /// Over the board of the node, without messages.
     Board(BoardWay),
+    /// Composed of operations within nodes and between them ([`crate::nodes`]).
+    OverNodes(NodeWay),
     /// All messages at once, straight from where data is to where it goes.
     Linear,
+    /// The same, eight messages to a receiver at a time.
+    Batched,
     /// A tree with a root of log2 n children.
     Binomial,
     /// Each rank tells the one `2^k` further.
@@ -184,6 +194,8 @@ pub struct Rule {
     pub(crate) kind: Kind,
     /// From so many ranks to so many.
     pub(crate) ranks: (u32, u32),
+    /// On so many nodes to so many.
+    pub(crate) nodes: (u32, u32),
     pub(crate) bytes: Bytes,
     pub(crate) needs: Facts,
     pub take: Algorithm,
@@ -212,7 +224,7 @@ impl Rule {
         self.kind == shape.kind
             && (self.ranks.0..=self.ranks.1).contains(&shape.ranks)
             && shape.facts.has(self.needs)
-            && (shape.nodes == 1 || !matches!(self.take, Algorithm::Board(_)))
+            && (self.nodes.0..=self.nodes.1).contains(&shape.nodes)
             && self.bytes.contains(shape.bytes, shape.ranks.into())
     }
 }
@@ -268,8 +280,13 @@ pub fn table() -> String {
             (least, u32::MAX) => format!("{least} or more"),
             (least, most) => format!("{least} to {most}"),
         };
+        let nodes = match rule.nodes {
+            (1, _) => String::new(),
+            (least, u32::MAX) => format!(" on {least} or more nodes"),
+            (least, most) => format!(" on {least} to {most} nodes"),
+        };
         text.push_str(&format!(
-            "{:14} {:11} ranks, bytes {:24} {}, because {}{}\n",
+            "{:14} {:11} ranks{nodes}, bytes {:24} {}, because {}{}\n",
             rule.kind.name(),
             ranks,
             rule.bytes.describe(),
@@ -300,6 +317,8 @@ const NAMES: &[(Facts, &str)] = &[
     (Facts::LARGE_STAGING, "large staging buffers"),
     (Facts::SMALL_STAGING, "small staging buffers"),
     (Facts::BACKGROUND_BOARD, "board in the background"),
+    (Facts::SHARED_NODES, "several ranks on a node"),
+    (Facts::KEEPS_ORDER, "commutes, or nodes have ranks in a row"),
 ];
 
 impl Kind {
@@ -365,6 +384,10 @@ impl Algorithm {
             Algorithm::Board(BoardWay::Chain) => "over the board, along a chain",
             Algorithm::Board(BoardWay::ChainOrder) => "over the board, in pieces combined in the order of a chain",
             Algorithm::Board(BoardWay::FixedParts) => "over the board, in parts that every rank computes for all",
+            Algorithm::OverNodes(NodeWay::Leaders) => "over nodes, through a leader of each",
+            Algorithm::OverNodes(NodeWay::Pipeline) => "over nodes, in segments from node to node",
+            Algorithm::OverNodes(NodeWay::Slices) => "over nodes, every rank with a part",
+            Algorithm::Batched => "linear, eight messages to a receiver at a time",
             Algorithm::Linear => "linear (all messages at once)",
             Algorithm::Binomial => "binomial tree",
             Algorithm::Dissemination => "dissemination",

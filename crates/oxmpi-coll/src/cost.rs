@@ -79,7 +79,7 @@ pub fn work(operation: &Operation, algorithm: Algorithm, size: u32, unit_bytes: 
         }
         (Bcast { units, .. }, Chain) => chain(n, units, segment, 0),
 
-        (Gather { .. }, Linear) => Work { rounds: n - 1, sent: 1, path: n - 1, reduced: 0 },
+        (Gather { .. }, Linear | Batched) => Work { rounds: n - 1, sent: 1, path: n - 1, reduced: 0 },
         (Gather { .. }, Binomial) => {
             // The last child of the root sends the rest, the one before it half a power of two.
             let last = n - n.next_power_of_two() / 2;
@@ -88,7 +88,7 @@ pub fn work(operation: &Operation, algorithm: Algorithm, size: u32, unit_bytes: 
         (Scatter { .. }, Linear) => same(n - 1, n - 1, 0),
         (Scatter { .. }, Binomial) => same(up, n - 1, 0),
 
-        (Allgather { .. }, Linear) | (Alltoall { .. }, Linear) => same(n - 1, n - 1, 0),
+        (Allgather { .. }, Linear) | (Alltoall { .. }, Linear | Batched) => same(n - 1, n - 1, 0),
         (Allgather { .. }, Ring) => same(n - 1, n - 1, 0),
         (Allgather { .. }, Doubling | Bruck) => same(up, n - 1, 0),
         (Alltoall { .. }, Pairwise) => same(n - 1, n - 1, 0),

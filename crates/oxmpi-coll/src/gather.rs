@@ -20,6 +20,27 @@ pub fn linear(rank: u32, size: u32, root: u32, in_place: bool, send: Piece, recv
     plan
 }
 
+/// The same with so many receives at a time, so that long messages from many nodes do not meet in the root's link.
+pub fn batched(rank: u32, size: u32, root: u32, in_place: bool, send: Piece, recv: Blocks) -> Plan {
+    if rank != root {
+        return linear(rank, size, root, in_place, send, recv);
+    }
+    let mut plan = Plan::default();
+    for (turn, from) in (0..size).filter(|from| *from != root).enumerate() {
+        if turn > 0 && turn % BATCH == 0 {
+            plan.received();
+        }
+        plan.recv(from, recv.at(Region::Recv, from));
+    }
+    if !in_place {
+        plan.copy(send, recv.at(Region::Recv, root));
+    }
+    plan
+}
+
+/// Long messages that go to one receiver at a time.
+pub(crate) const BATCH: usize = 8;
+
 /// Up a binomial tree: ceil(log2 n) rounds. Inner ranks collect in `Temp`; the blocks that arrive
 /// at the root are contiguous there too, except those of one child, which wrap around the end and
 /// come in two messages.

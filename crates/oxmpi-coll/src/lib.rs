@@ -6,7 +6,7 @@
 //!
 //! Start with [`plan`], what a plan is made of; [`choose`] decides which algorithm an operation takes, over messages or over
 //! the board of a node, by the rows in [`rules`]; [`operation`] leads from an operation and an algorithm to a plan. There is a
-//! module for each operation, [`inter`] for those between two groups and [`neighbor`] for those of a topology.
+//! module for each operation, [`nodes`] composes them for ranks on several nodes, [`inter`] for those between two groups and [`neighbor`] for those of a topology.
 #![forbid(unsafe_code)]
 
 mod accumulate;
@@ -20,6 +20,7 @@ pub mod cost;
 pub mod gather;
 pub mod inter;
 pub mod neighbor;
+pub mod nodes;
 pub mod operation;
 pub mod plan;
 pub mod reduce;

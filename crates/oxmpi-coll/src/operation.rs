@@ -3,6 +3,7 @@
 //! Which algorithm is taken is decided in [`crate::choose`]; here is only which ones give the right result.
 
 use crate::choose::{Algorithm, Facts, Kind, Shape};
+use crate::nodes::NodeMap;
 use crate::plan::{Blocks, Plan, Region};
 use crate::reduce_scatter::Counts;
 use crate::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter};
@@ -83,10 +84,20 @@ pub enum Operation<'a> {
 
 /// The plan of a rank. `None` if the operation cannot be done in this way.
 pub fn plan(operation: &Operation, algorithm: Algorithm, rank: u32, size: u32, unit_bytes: u64) -> Option<Plan> {
+    plan_in_segments(operation, algorithm, rank, size, segment_units(unit_bytes))
+}
+
+/// The same with segments of so many units in a pipeline.
+pub(crate) fn plan_in_segments(
+    operation: &Operation,
+    algorithm: Algorithm,
+    rank: u32,
+    size: u32,
+    segment: u64,
+) -> Option<Plan> {
     if !operation.allows(algorithm, size) {
         return None;
     }
-    let segment = segment_units(unit_bytes);
     let (one, block) = (Region::Send.at(0, 1), Region::Recv.at(0, 1));
     let units = Blocks::Units;
     use Algorithm::*;
@@ -99,9 +110,13 @@ pub fn plan(operation: &Operation, algorithm: Algorithm, rank: u32, size: u32, u
         (Operation::Bcast { root, units }, Chain) => bcast::chain(rank, size, root, units, segment),
 
         (Operation::Gather { root, in_place }, Linear) => gather::linear(rank, size, root, in_place, one, units),
+        (Operation::Gather { root, in_place }, Batched) => gather::batched(rank, size, root, in_place, one, units),
         (Operation::Gather { root, in_place }, Binomial) => gather::binomial(rank, size, root, in_place),
         (Operation::Gatherv { root, in_place, send, recv }, Linear) => {
             gather::linear(rank, size, root, in_place, Region::Send.at(0, send), recv)
+        }
+        (Operation::Gatherv { root, in_place, send, recv }, Batched) => {
+            gather::batched(rank, size, root, in_place, Region::Send.at(0, send), recv)
         }
 
         (Operation::Scatter { root, in_place }, Linear) => scatter::linear(rank, size, root, in_place, units, block),
@@ -125,9 +140,11 @@ pub fn plan(operation: &Operation, algorithm: Algorithm, rank: u32, size: u32, u
         }
 
         (Operation::Alltoall { in_place }, Linear) => alltoall::linear(rank, size, in_place, units, units),
+        (Operation::Alltoall { .. }, Batched) => alltoall::batched(rank, size, units, units),
         (Operation::Alltoall { in_place }, Pairwise) => alltoall::pairwise(rank, size, in_place, units, units),
         (Operation::Alltoall { in_place }, Bruck) => alltoall::bruck(rank, size, in_place),
         (Operation::Alltoallv { in_place, send, recv }, Linear) => alltoall::linear(rank, size, in_place, send, recv),
+        (Operation::Alltoallv { send, recv, .. }, Batched) => alltoall::batched(rank, size, send, recv),
         (Operation::Alltoallv { in_place, send, recv }, Pairwise) => {
             alltoall::pairwise(rank, size, in_place, send, recv)
         }
@@ -175,7 +192,8 @@ impl Operation<'_> {
         match (self, algorithm) {
             (Operation::Allgather { .. }, Algorithm::Doubling) => size.is_power_of_two(),
             (Operation::Allreduce { commutes, .. }, Algorithm::Ring) => *commutes,
-            (Operation::Alltoallv { in_place, .. }, Algorithm::Linear) => !in_place,
+            (Operation::Alltoallv { in_place, .. }, Algorithm::Linear | Algorithm::Batched) => !in_place,
+            (Operation::Alltoall { in_place }, Algorithm::Batched) => !in_place,
             _ => algorithms(self.kind()).contains(&algorithm),
         }
     }
@@ -197,6 +215,26 @@ impl Operation<'_> {
         };
         let bytes = self.measure(ranks).saturating_mul(unit_bytes);
         Shape::new(self.kind(), ranks, bytes, facts)
+    }
+
+    /// The same for ranks on several nodes.
+    pub fn shape_over_nodes(&self, map: &NodeMap, unit_bytes: u64) -> Shape {
+        let shape = self.shape(map.ranks(), unit_bytes);
+        let shared = Facts::SHARED_NODES.when(map.most() > 1);
+        let keeps = Facts::KEEPS_ORDER.when(map.is_in_order() || self.commutes());
+        let apart = Facts::APART.when(matches!(self, Operation::Alltoall { in_place: false }));
+        Shape { nodes: map.nodes(), facts: shape.facts.and(shared).and(keeps).and(apart), ..shape }
+    }
+
+    /// Whether operands may be combined in any order; true where there are none.
+    pub(crate) fn commutes(&self) -> bool {
+        match *self {
+            Operation::Reduce { commutes, .. }
+            | Operation::Allreduce { commutes, .. }
+            | Operation::ReduceScatter { commutes, .. } => commutes,
+            Operation::Scan { .. } | Operation::Exscan { .. } => false,
+            _ => true,
+        }
     }
 
     fn kind(&self) -> Kind {
@@ -248,12 +286,14 @@ fn algorithms(kind: Kind) -> &'static [Algorithm] {
     match kind {
         Kind::Barrier => &[Dissemination],
         Kind::Bcast => &[Binomial, ScatterDoubling, ScatterAllgather, Chain],
-        Kind::Gather | Kind::Scatter => &[Linear, Binomial],
-        Kind::Gatherv | Kind::Scatterv => &[Linear],
+        Kind::Gather => &[Linear, Batched, Binomial],
+        Kind::Scatter => &[Linear, Binomial],
+        Kind::Gatherv => &[Linear, Batched],
+        Kind::Scatterv => &[Linear],
         Kind::Allgather => &[Linear, Ring, Bruck, Doubling],
         Kind::Allgatherv => &[Linear, Ring, Bruck],
-        Kind::Alltoall => &[Linear, Pairwise, Bruck],
-        Kind::Alltoallv => &[Linear, Pairwise],
+        Kind::Alltoall => &[Linear, Batched, Pairwise, Bruck],
+        Kind::Alltoallv => &[Linear, Batched, Pairwise],
         Kind::Reduce => &[Binomial, Halving, Chain],
         Kind::Allreduce => &[Doubling, Halving, Ring],
         Kind::ReduceScatter => &[Halving, Pairwise],

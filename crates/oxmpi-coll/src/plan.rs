@@ -205,6 +205,31 @@ impl Plan {
         self
     }
 
+    /// This plan and then another one that changes nothing of what this one sends.
+    pub(crate) fn then_pass_on(mut self, next: Plan) -> Plan {
+        self.received();
+        self.steps.extend(next.steps);
+        self.temp = self.temp.max(next.temp);
+        self
+    }
+
+    /// The same plan among some ranks of a communicator, which has them by these names.
+    pub(crate) fn among(mut self, name: impl Fn(u32) -> u32) -> Plan {
+        for step in &mut self.steps {
+            match step {
+                Step::Send { to: peer, .. } | Step::Recv { from: peer, .. } => *peer = name(*peer),
+                _ => {}
+            }
+        }
+        self
+    }
+
+    /// The same plan with its own part of `Temp` after so many units.
+    pub(crate) fn after_temp(self, units: u64) -> Plan {
+        let temp = units + self.temp;
+        Plan { temp, ..self.moved(Region::Temp, Region::Temp.at(units, 0)) }
+    }
+
     /// The same plan among the ranks of one group of an intercommunicator.
     pub(crate) fn local(mut self) -> Plan {
         for step in &mut self.steps {

@@ -1,10 +1,11 @@
 //! The rows of the table that chooses (see [`crate::choose`]). Of each kind come first the rows for
-//! a board, then those for a board in the background, then those for messages; the first row that
+//! a board, then those for a board in the background, then those for several nodes, then those for messages; the first row that
 //! fits is taken, and the last of each kind always does.
 //!
 //! Sizes were measured on machines of 2 to 64 CPUs (`bench/NOTES.md`, `bench/run --only coll`).
 
 use crate::choose::{Algorithm, BoardWay, Bytes, Facts, Kind, Rule};
+use crate::nodes::NodeWay;
 
 /// The most ranks whose entries every rank can read one by one: larger communicators have no board.
 pub const BOARD_RANKS: u32 = 64;
@@ -36,7 +37,17 @@ const ANY: u32 = u32::MAX;
 
 /// A row for messages, up to so many ranks.
 const fn row(kind: Kind, ranks: u32, bytes: Bytes, take: Algorithm, why: &'static str) -> Rule {
-    Rule { kind, ranks: (1, ranks), bytes, needs: Facts::NONE, take, why }
+    Rule { kind, ranks: (1, ranks), nodes: (1, ANY), bytes, needs: Facts::NONE, take, why }
+}
+
+/// A row for ranks on 2 nodes to so many.
+const fn over(kind: Kind, nodes: u32, bytes: Bytes, take: Algorithm, why: &'static str) -> Rule {
+    Rule { nodes: (2, nodes), ..row(kind, ANY, bytes, take, why) }
+}
+
+/// The same for an operation that is composed of parts within nodes and between them.
+const fn over_nodes(kind: Kind, nodes: u32, bytes: Bytes, take: NodeWay, why: &'static str) -> Rule {
+    over(kind, nodes, bytes, Algorithm::OverNodes(take), why).if_all(Facts::SHARED_NODES)
 }
 
 impl Rule {
@@ -48,7 +59,7 @@ impl Rule {
 /// A row for a board of so many to so many ranks.
 const fn on_board(kind: Kind, ranks: (u32, u32), bytes: Bytes, take: BoardWay, why: &'static str) -> Rule {
     let ranks = if ranks.1 < BOARD_RANKS { ranks } else { (ranks.0, BOARD_RANKS) };
-    Rule { kind, ranks, bytes, needs: Facts::BOARD, take: Algorithm::Board(take), why }
+    Rule { kind, ranks, nodes: (1, 1), bytes, needs: Facts::BOARD, take: Algorithm::Board(take), why }
 }
 
 /// A row for operations that go on in the background, over a board of so many to so many ranks.
@@ -57,16 +68,19 @@ const fn in_background(kind: Kind, ranks: (u32, u32), bytes: Bytes, take: BoardW
 }
 
 use Algorithm::{
-    Binomial, Bruck, Chain, Dissemination, Doubling, Halving, Linear, Pairwise, Ring, ScatterAllgather, ScatterDoubling,
+    Batched, Binomial, Bruck, Chain, Dissemination, Doubling, Halving, Linear, Pairwise, Ring, ScatterAllgather,
+    ScatterDoubling,
 };
 use BoardWay::{ChainOrder, Direct, FixedParts, Parts, PartsPastCache, Pieces, PiecesPastCache};
 use Bytes::{AllReadFrom, Between, From, PartFrom, ReadFrom, ReadUpTo, UpTo};
+use NodeWay::{Leaders, Pipeline, Slices};
 
 const DIRECT: Facts = Facts::DIRECT;
 const CPU_EACH: Facts = Facts::CPU_EACH;
 const OVERSUBSCRIBED: Facts = Facts::OVERSUBSCRIBED;
 const LARGE: Facts = Facts::LARGE_STAGING;
 const SMALL: Facts = Facts::SMALL_STAGING;
+const KEEPS_ORDER: Facts = Facts::KEEPS_ORDER;
 const TWO: (u32, u32) = (2, 2);
 const ALL: (u32, u32) = (2, ANY);
 
@@ -82,16 +96,23 @@ const PAST_CACHES: &str = "ranks that share CPUs share caches, which all their b
 const ONE_ROUND: &str = "one round costs less than messages, and it goes on in any call";
 const SAME_BITS: &str = "operands are combined in the order of the blocking operation, so that both give the same bits";
 const CHAIN_KEEPS: &str = "every piece stays in the caches, and all ranks compute at the same time";
+const FEW_BETWEEN: &str = "one rank of each node speaks for it, so that the fewest messages go between nodes";
+const ALL_LINKS: &str = "every rank moves a part between nodes, so that all links and CPUs work";
+const EIGHT: &str = "more long messages to one node would only wait for each other in its link";
 
 pub(crate) const TABLE: &[Rule] = &[
     on_board(Kind::Barrier, ALL, Bytes::Any, Pieces, "every rank sees all others' entries in one round"),
     in_background(Kind::Barrier, ALL, Bytes::Any, Pieces, ONE_ROUND),
+    over_nodes(Kind::Barrier, ANY, Bytes::Any, Leaders, FEW_BETWEEN),
     row(Kind::Barrier, ANY, Bytes::Any, Dissemination, FEW_MESSAGES),
     // ---- broadcast
     on_board(Kind::Bcast, TWO, From(64 * KIB), Direct, "each of the two copies a half at the same time").if_all(DIRECT),
     on_board(Kind::Bcast, ALL, Bytes::Any, Pieces, "the root writes one piece while the others read the one before"),
     in_background(Kind::Bcast, TWO, UpTo(32 * KIB), Pieces, ONE_ROUND),
     in_background(Kind::Bcast, (3, ANY), UpTo(64 * KIB), Pieces, ONE_ROUND),
+    over_nodes(Kind::Bcast, ANY, UpTo(MIB), Leaders, FEW_BETWEEN),
+    over_nodes(Kind::Bcast, 16, Bytes::Any, Pipeline, "segments overlap on their way between nodes and within them"),
+    over_nodes(Kind::Bcast, ANY, Bytes::Any, Leaders, FEW_BETWEEN),
     row(Kind::Bcast, 64, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Bcast, 2, Bytes::Any, Binomial, "with two ranks it is one message"),
     row(Kind::Bcast, 3, Bytes::Any, Chain, OVERLAP),
@@ -105,14 +126,18 @@ pub(crate) const TABLE: &[Rule] = &[
     on_board(Kind::Gather, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
     in_background(Kind::Gather, TWO, UpTo(32 * KIB), Pieces, ONE_ROUND),
     in_background(Kind::Gather, (3, ANY), UpTo(64 * KIB), Pieces, ONE_ROUND),
+    over_nodes(Kind::Gather, ANY, UpTo(16 * KIB), Leaders, FEW_BETWEEN),
+    over(Kind::Gather, ANY, From(16 * KIB + 1), Batched, EIGHT),
     row(Kind::Gather, 8, UpTo(2 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Gather, 8, Bytes::Any, Linear, STRAIGHT),
     row(Kind::Gather, ANY, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Gather, ANY, Bytes::Any, Linear, STRAIGHT),
+    over(Kind::Gatherv, ANY, Bytes::Any, Batched, EIGHT),
     row(Kind::Gatherv, ANY, Bytes::Any, Linear, ONE_WAY),
     on_board(Kind::Scatter, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
     in_background(Kind::Scatter, TWO, UpTo(16 * KIB), Pieces, ONE_ROUND),
     in_background(Kind::Scatter, (3, ANY), UpTo(64 * KIB), Pieces, ONE_ROUND),
+    over_nodes(Kind::Scatter, ANY, UpTo(16 * KIB), Leaders, FEW_BETWEEN),
     row(Kind::Scatter, 8, UpTo(2 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Scatter, 8, Bytes::Any, Linear, STRAIGHT),
     row(Kind::Scatter, ANY, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
@@ -134,11 +159,16 @@ pub(crate) const TABLE: &[Rule] = &[
     on_board(Kind::Allgather, ALL, AllReadFrom(32 * MIB), PiecesPastCache, PAST_CACHES).if_all(OVERSUBSCRIBED),
     on_board(Kind::Allgather, ALL, Bytes::Any, Pieces, "one copy into the staging buffer serves all other ranks"),
     in_background(Kind::Allgather, ALL, UpTo(64 * KIB), Pieces, ONE_ROUND),
+    over_nodes(Kind::Allgather, ANY, ReadUpTo(256 * KIB), Leaders, FEW_BETWEEN),
+    over_nodes(Kind::Allgather, ANY, UpTo(KIB), Leaders, FEW_BETWEEN),
+    over_nodes(Kind::Allgather, ANY, Bytes::Any, Slices, ALL_LINKS),
     row(Kind::Allgather, ANY, UpTo(32 * KIB), Doubling, FEW_MESSAGES).if_all(Facts::POWER_OF_TWO),
     row(Kind::Allgather, 64, UpTo(8 * KIB), Bruck, FEW_MESSAGES),
     row(Kind::Allgather, 64, Bytes::Any, Ring, BYTES_COUNT),
     row(Kind::Allgather, ANY, UpTo(32 * KIB), Bruck, FEW_MESSAGES),
     row(Kind::Allgather, ANY, Bytes::Any, Ring, BYTES_COUNT),
+    over_nodes(Kind::Allgatherv, ANY, UpTo(256 * KIB), Leaders, FEW_BETWEEN),
+    over_nodes(Kind::Allgatherv, ANY, Bytes::Any, Slices, ALL_LINKS),
     row(Kind::Allgatherv, ANY, UpTo(256 * KIB), Bruck, FEW_MESSAGES),
     row(Kind::Allgatherv, ANY, Bytes::Any, Ring, BYTES_COUNT),
     // ---- all-to-all
@@ -160,6 +190,14 @@ pub(crate) const TABLE: &[Rule] = &[
     on_board(Kind::Alltoall, ALL, AllReadFrom(32 * MIB), PiecesPastCache, PAST_CACHES).if_all(OVERSUBSCRIBED),
     on_board(Kind::Alltoall, ALL, Bytes::Any, Pieces, TWO_COPIES),
     in_background(Kind::Alltoall, ALL, UpTo(16 * KIB), Pieces, ONE_ROUND),
+    over_nodes(
+        Kind::Alltoall,
+        ANY,
+        UpTo(2 * KIB),
+        Leaders,
+        "one message between each two nodes carries all their blocks",
+    ),
+    over(Kind::Alltoall, ANY, From(2 * KIB + 1), Batched, EIGHT).if_all(Facts::APART),
     row(Kind::Alltoall, 4, UpTo(32 * KIB), Linear, STRAIGHT),
     row(Kind::Alltoall, 8, UpTo(512), Bruck, FEW_MESSAGES),
     row(Kind::Alltoall, 8, UpTo(32 * KIB), Linear, STRAIGHT),
@@ -172,6 +210,7 @@ pub(crate) const TABLE: &[Rule] = &[
         Pairwise,
         "one partner at a time keeps long blocks from waiting for each other",
     ),
+    over(Kind::Alltoallv, ANY, Bytes::Any, Batched, EIGHT).if_all(Facts::APART),
     row(Kind::Alltoallv, 64, Bytes::Any, Linear, STRAIGHT).if_all(Facts::APART),
     row(Kind::Alltoallv, ANY, Bytes::Any, Pairwise, "one block at a time is in flight, in place or among many ranks"),
     // ---- reduce
@@ -182,6 +221,7 @@ pub(crate) const TABLE: &[Rule] = &[
     on_board(Kind::Reduce, ALL, Bytes::Any, Pieces, "the root combines one piece while the others write the next"),
     in_background(Kind::Reduce, (3, ANY), From(32 * KIB), ChainOrder, SAME_BITS),
     in_background(Kind::Reduce, ALL, Bytes::Any, Pieces, SAME_BITS),
+    over_nodes(Kind::Reduce, ANY, Bytes::Any, Leaders, FEW_BETWEEN).if_all(KEEPS_ORDER),
     row(Kind::Reduce, 64, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Reduce, ANY, UpTo(8 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Reduce, ANY, UpTo(512 * KIB), Halving, BYTES_COUNT),
@@ -205,6 +245,8 @@ pub(crate) const TABLE: &[Rule] = &[
     in_background(Kind::Allreduce, ALL, UpTo(ENTRY_BYTES), Pieces, SAME_BITS),
     in_background(Kind::Allreduce, ALL, ReadUpTo(16 * KIB), Pieces, SAME_BITS),
     in_background(Kind::Allreduce, ALL, Bytes::Any, FixedParts, SAME_BITS),
+    over_nodes(Kind::Allreduce, ANY, UpTo(16 * KIB), Leaders, FEW_BETWEEN).if_all(KEEPS_ORDER),
+    over_nodes(Kind::Allreduce, ANY, Bytes::Any, Slices, ALL_LINKS).if_all(KEEPS_ORDER),
     row(Kind::Allreduce, ANY, UpTo(4 * KIB), Doubling, FEW_MESSAGES),
     row(Kind::Allreduce, ANY, Bytes::Any, Halving, BYTES_COUNT).if_all(Facts::POWER_OF_TWO),
     row(Kind::Allreduce, ANY, UpTo(64 * KIB), Halving, BYTES_COUNT),
@@ -214,12 +256,15 @@ pub(crate) const TABLE: &[Rule] = &[
     // ---- reduce-scatter, scans
     on_board(Kind::ReduceScatter, ALL, Bytes::Any, Pieces, TWO_COPIES),
     in_background(Kind::ReduceScatter, ALL, Bytes::Any, Pieces, SAME_BITS),
+    over_nodes(Kind::ReduceScatter, ANY, UpTo(2 * KIB), Leaders, FEW_BETWEEN).if_all(KEEPS_ORDER),
+    over_nodes(Kind::ReduceScatter, ANY, Bytes::Any, Slices, ALL_LINKS).if_all(KEEPS_ORDER),
     row(Kind::ReduceScatter, ANY, Bytes::Any, Halving, BYTES_COUNT).if_all(Facts::POWER_OF_TWO),
     row(Kind::ReduceScatter, ANY, UpTo(64 * KIB), Halving, BYTES_COUNT),
     row(Kind::ReduceScatter, 64, Bytes::Any, Pairwise, "without a power of two, halving moves everything once more"),
     row(Kind::ReduceScatter, ANY, Bytes::Any, Halving, FEW_MESSAGES),
     on_board(Kind::Scan, ALL, UpTo(32 * KIB), Pieces, "every rank reads all before it, which is little here"),
     in_background(Kind::Scan, ALL, UpTo(32 * KIB), Pieces, SAME_BITS),
+    over_nodes(Kind::Scan, ANY, Bytes::Any, Leaders, FEW_BETWEEN).if_all(KEEPS_ORDER),
     row(Kind::Scan, ANY, UpTo(256 * KIB), Doubling, FEW_MESSAGES),
     row(Kind::Scan, 16, Bytes::Any, Chain, OVERLAP),
     row(Kind::Scan, ANY, UpTo(MIB), Doubling, FEW_MESSAGES),
@@ -229,6 +274,7 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Scan, ANY, Bytes::Any, Doubling, "a chain of so many ranks takes too long to fill"),
     on_board(Kind::Exscan, ALL, UpTo(32 * KIB), Pieces, "every rank reads all before it, which is little here"),
     in_background(Kind::Exscan, ALL, UpTo(32 * KIB), Pieces, SAME_BITS),
+    over_nodes(Kind::Exscan, ANY, Bytes::Any, Leaders, FEW_BETWEEN).if_all(KEEPS_ORDER),
     row(Kind::Exscan, ANY, UpTo(256 * KIB), Doubling, FEW_MESSAGES),
     row(Kind::Exscan, 16, Bytes::Any, Chain, OVERLAP),
     row(Kind::Exscan, ANY, UpTo(MIB), Doubling, FEW_MESSAGES),

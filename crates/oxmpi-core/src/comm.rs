@@ -16,8 +16,9 @@ use oxmpi_base::ids::{Peer, Rank, Slot, WorldRank};
 use oxmpi_base::seq_record::SeqRecord;
 use oxmpi_base::slots::SlotTable;
 use oxmpi_boot::nodes::NodeTable;
+use oxmpi_coll::nodes::NodeMap;
 use oxmpi_coll::rules::BOARD_RANKS;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub struct Comm {
     pub handle: CommHandle,
@@ -54,6 +55,8 @@ pub struct Comm {
     pub calls: Calls,
     /// The board for blocking collective operations.
     pub board: Board,
+    /// Where its ranks run, once a collective operation has asked ([`crate::process::Process::node_map`]).
+    pub nodes: OnceLock<Option<Arc<NodeMap>>>,
 }
 
 /// The collective calls on a communicator, the same on all ranks.
@@ -268,6 +271,7 @@ impl Comm {
             collectives: 0,
             calls: Calls::default(),
             board: Board::Wanted(0),
+            nodes: OnceLock::new(),
         }
     }
 

@@ -25,11 +25,12 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::JobId;
-use oxmpi_base::ids::{Peer, WorldRank};
+use oxmpi_base::ids::{Peer, Rank, WorldRank};
 use oxmpi_base::slots::{Kind, SlotTable};
 use oxmpi_base::{lifeline, limits};
 use oxmpi_boot::apps::ProcessSet;
 use oxmpi_boot::{Member, Start as Boot};
+use oxmpi_coll::nodes::NodeMap;
 use oxmpi_datatype::Datatype;
 use oxmpi_transport::Links;
 use oxmpi_transport::node::Node;
@@ -224,6 +225,24 @@ impl Process {
             Ranks::World(nodes) => nodes.nodes() == 1,
             Ranks::List(list) => list.iter().all(|&process| self.engine.node().shares_memory(process)),
         }
+    }
+
+    /// Where the ranks of a communicator run, if that is on several nodes. Nothing with processes of other jobs: the table of
+    /// nodes knows only the own ones, and all ranks must have the same map.
+    pub fn node_map(&self, comm: handle::Comm) -> Result<Option<Arc<NodeMap>>> {
+        let comm = self.comm(comm)?;
+        let nodes = self.engine.node().nodes();
+        if nodes.nodes() == 1 || comm.is_inter() {
+            return Ok(None);
+        }
+        let place = |rank: usize| nodes.place(nodes.rank_of(comm.group.peer(Rank::new(rank)))?);
+        let make = || {
+            let size = comm.group.len();
+            let is_own_job = (0..size).all(|rank| place(rank).is_some());
+            let map = NodeMap::new(size as u32, |rank| place(rank as usize).map_or(0, |(node, _)| node.number()));
+            map.filter(|_| is_own_job).map(Arc::new)
+        };
+        Ok(comm.nodes.get_or_init(make).clone())
     }
 
     // ---- process sets ----

@@ -7,6 +7,7 @@ mod inter;
 mod machine;
 mod movement;
 mod neighbor;
+mod nodes;
 mod reductions;
 
 use machine::{Outcome, Process, ROUNDS, Value};

@@ -7,15 +7,15 @@ use oxmpi_coll::operation::Operation;
 use oxmpi_coll::plan::{Blocks, Plan};
 use oxmpi_coll::{allgather, bcast};
 
-fn process(plan: Plan, send: Vec<Value>, recv: Vec<Value>) -> Process {
+pub(crate) fn process(plan: Plan, send: Vec<Value>, recv: Vec<Value>) -> Process {
     Process { plan, send: Store::new(1, send), recv: Store::new(1, recv), temp: Units::Even(1) }
 }
 
-fn data(rank: u32, count: u64) -> Vec<Value> {
+pub(crate) fn data(rank: u32, count: u64) -> Vec<Value> {
     (0..count).map(|i| Value::data(rank, i)).collect()
 }
 
-fn nothing(count: u64) -> Vec<Value> {
+pub(crate) fn nothing(count: u64) -> Vec<Value> {
     vec![NOTHING; count as usize]
 }
 
@@ -106,21 +106,21 @@ fn gather_and_scatter() {
 }
 
 /// Irregular counts with zeros: of `of`, for blocks that go to or come from others.
-fn count(of: u32, with: u32) -> u64 {
+pub(crate) fn count(of: u32, with: u32) -> u64 {
     u64::from((of * 7 + with * 3) % 5)
 }
 
 /// Blocks with gaps between them, in reverse order, in elements of `atoms` atoms. A block of `c`
 /// has `6 c` atoms.
-struct Spread {
+pub(crate) struct Spread {
     counts: Vec<u64>,
     displs: Vec<i64>,
     elements: u64,
-    atoms: u64,
+    pub(crate) atoms: u64,
 }
 
 impl Spread {
-    fn new(counts: impl DoubleEndedIterator<Item = u64>, atoms: u64) -> Spread {
+    pub(crate) fn new(counts: impl DoubleEndedIterator<Item = u64>, atoms: u64) -> Spread {
         let mut at = 1;
         let (mut list, mut displs) = (Vec::new(), Vec::new());
         for count in counts.rev().map(|c| c * 6 / atoms) {
@@ -133,12 +133,12 @@ impl Spread {
         Spread { counts: list, displs, elements: at, atoms }
     }
 
-    fn blocks(&self) -> Blocks<'_> {
+    pub(crate) fn blocks(&self) -> Blocks<'_> {
         Blocks::Spread { counts: &self.counts, displs: &self.displs }
     }
 
     /// A buffer where block `i` holds what `value` says, and the gaps nothing.
-    fn filled(&self, value: impl Fn(u32, u64) -> Value) -> Vec<Value> {
+    pub(crate) fn filled(&self, value: impl Fn(u32, u64) -> Value) -> Vec<Value> {
         let mut atoms = nothing(self.elements * self.atoms);
         for (i, (count, displ)) in self.counts.iter().zip(&self.displs).enumerate() {
             for k in 0..count * self.atoms {
@@ -148,13 +148,13 @@ impl Spread {
         atoms
     }
 
-    fn store(&self, atoms: Vec<Value>) -> Store {
+    pub(crate) fn store(&self, atoms: Vec<Value>) -> Store {
         Store::new(self.atoms, atoms)
     }
 }
 
 /// Data that goes from one rank to another.
-fn between(from: u32, to: u32, size: u32, k: u64) -> Value {
+pub(crate) fn between(from: u32, to: u32, size: u32, k: u64) -> Value {
     Value::data(from, u64::from(to) * 1000 * u64::from(size) + k)
 }
 

@@ -11,29 +11,29 @@ use oxmpi_coll::{reduce, scan};
 use std::ops::Range;
 
 /// What a rank should have at the end.
-struct Expected {
+pub(crate) struct Expected {
     /// The elements of the vector that are at the start of `Recv`.
-    elements: Range<u64>,
+    pub(crate) elements: Range<u64>,
     /// The ranks whose operands are combined.
-    ranks: Range<u32>,
+    pub(crate) ranks: Range<u32>,
 }
 
-struct Reduction<'a> {
-    case: String,
-    size: u32,
+pub(crate) struct Reduction<'a> {
+    pub(crate) case: String,
+    pub(crate) size: u32,
     /// The units of a rank's operand.
-    units: u64,
+    pub(crate) units: u64,
     /// In the order of ranks.
-    ordered: bool,
+    pub(crate) ordered: bool,
     /// Ranks that combine the same elements combine them in the same order.
-    alike: bool,
-    in_place: &'a dyn Fn(u32) -> bool,
-    plan: &'a dyn Fn(u32) -> Plan,
-    expect: &'a dyn Fn(u32) -> Option<Expected>,
+    pub(crate) alike: bool,
+    pub(crate) in_place: &'a dyn Fn(u32) -> bool,
+    pub(crate) plan: &'a dyn Fn(u32) -> Plan,
+    pub(crate) expect: &'a dyn Fn(u32) -> Option<Expected>,
 }
 
 impl Reduction<'_> {
-    fn check(&self) -> Outcome {
+    pub(crate) fn check(&self) -> Outcome {
         let case = &self.case;
         let size = self.size;
         let operand = |rank: u32| -> Vec<Value> { (0..self.units).map(|i| Value::operand(rank, i, size)).collect() };

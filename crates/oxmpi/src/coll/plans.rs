@@ -4,8 +4,10 @@ use super::args::Spans;
 use super::neighbors::Neighbors;
 use super::reductions::Vector;
 use super::shape::{CollShape, Role};
+use oxmpi_coll::choose::Algorithm;
 use oxmpi_coll::inter::{self, Root};
 use oxmpi_coll::neighbor::{Edges, exchange};
+use oxmpi_coll::nodes;
 use oxmpi_coll::operation::{Operation, plan};
 use oxmpi_coll::plan::{Blocks, Piece, Plan, Region, Step};
 use oxmpi_coll::reduce_scatter::Counts;
@@ -16,12 +18,19 @@ use std::sync::Arc;
 fn within(call: &Call, shape: &CollShape, operation: &Operation, unit: usize) -> Arc<Plan> {
     let (rank, size) = (shape.rank as u32, shape.size as u32);
     let unit = unit as u64;
-    let asked = operation.shape(size, unit);
+    let asked = match &shape.nodes {
+        Some(nodes) => operation.shape_over_nodes(nodes, unit),
+        None => operation.shape(size, unit),
+    };
     let rule = asked.choose();
     if let Some(speaker) = &shape.speaker {
         speaker.say(call.fun.name(), rule.why, || asked.describe(rule));
     }
-    match plan(operation, rule.take, rank, size, unit) {
+    let plan = match (rule.take, &shape.nodes) {
+        (Algorithm::OverNodes(way), Some(map)) => nodes::plan(operation, way, rank, map, unit),
+        (algorithm, _) => plan(operation, algorithm, rank, size, unit),
+    };
+    match plan {
         Some(plan) => Arc::new(plan),
         None => unreachable!("the table has only what there is"),
     }

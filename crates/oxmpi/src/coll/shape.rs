@@ -3,9 +3,11 @@
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
+use oxmpi_coll::nodes::NodeMap;
 use oxmpi_core::call::Guard;
 use oxmpi_core::collective::Stage;
 use oxmpi_core::explain::Speaker;
+use std::sync::Arc;
 
 /// What plans need to know about the communicator of a collective operation.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub(super) struct CollShape {
     /// The size of the group that this process is in.
     pub local: usize,
     pub inter: bool,
+    /// Where the ranks run, if that is on several nodes.
+    pub nodes: Option<Arc<NodeMap>>,
     /// Explains the chosen algorithms, if the user asked for that.
     pub speaker: Option<Speaker>,
 }
@@ -36,12 +40,14 @@ pub(super) enum Role {
 
 impl CollShape {
     pub fn new(guard: &Guard, comm: Comm) -> Result<CollShape> {
+        let nodes = guard.node_map(comm)?;
         let comm = guard.comm(comm)?;
         Ok(CollShape {
             rank: comm.rank as usize,
             size: comm.size() as usize,
             local: comm.local_group().len(),
             inter: comm.is_inter(),
+            nodes,
             speaker: Speaker::of(comm),
         })
     }

@@ -1,0 +1,5 @@
+// ranks: 5
+// launch: --pretend-hosts 3
+// timeout: 120
+// As ../coll/reduce_scatter.c, between hosts of different sizes.
+#include "../coll/reduce_scatter.c"

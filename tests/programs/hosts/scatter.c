@@ -1,0 +1,5 @@
+// ranks: 5
+// launch: --pretend-hosts 3
+// timeout: 120
+// As ../coll/scatter.c, between hosts of different sizes.
+#include "../coll/scatter.c"
