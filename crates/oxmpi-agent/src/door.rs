@@ -15,6 +15,8 @@ use oxmpi_boot::handshake::{End, HELLO_BYTES, Hello, Key, Kind, PROOF_BYTES, Ser
 use oxmpi_boot::network::BUILD;
 use oxmpi_transport::tcp::connect::{Arrival, hand_over};
 
+use crate::one_sided::Caller as OneSided;
+
 /// Time for a caller to prove the key.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Callers that have not proven it. The oldest makes room for a new one.
@@ -32,6 +34,8 @@ pub struct Door {
     callers: Vec<Caller>,
     /// Proven connections that a rank has no room for at the moment.
     proven: Vec<(Arrival, usize, TcpStream)>,
+    /// Proven connections for the agent itself.
+    one_sided: Vec<OneSided>,
 }
 
 struct Caller {
@@ -90,6 +94,7 @@ impl Door {
             ranks: Vec::new(),
             callers: Vec::new(),
             proven: Vec::new(),
+            one_sided: Vec::new(),
         })
     }
 
@@ -113,6 +118,11 @@ impl Door {
         let late = self.callers.iter().map(|caller| caller.since + PATIENCE).min();
         let again = (!self.proven.is_empty()).then(|| now + Duration::from_millis(10));
         [late, again].into_iter().flatten().min()
+    }
+
+    /// Connections for one-sided work that have come.
+    pub fn take_one_sided(&mut self) -> Vec<OneSided> {
+        std::mem::take(&mut self.one_sided)
     }
 
     /// Does what can be done without waiting.
@@ -182,11 +192,16 @@ impl Door {
         {
             (Some(difference), _) => Some(difference),
             (None, Kind::Link) if to < self.ranks.len() => None,
+            (None, Kind::OneSided) if hello.to.slot == End::AGENT => None,
             (None, Kind::Link) => Some(format!("there is no process {to} on host {}", self.host)),
             (None, _) => Some(format!("connections of kind {:?} are not served", hello.kind)),
         };
         if (&stream).write_all(&verdict(why_not.as_deref())).is_err() || why_not.is_some() {
             return;
+        }
+        if hello.kind == Kind::OneSided {
+            let local_slot = (node == self.node).then_some(slot);
+            return self.one_sided.push(OneSided { stream, local_slot });
         }
         if let Some(slot) = Slot::new(slot as usize) {
             self.hand(Arrival { job: self.job, node: NodeId::new(node), slot }, to, stream);
@@ -272,7 +287,7 @@ mod tests {
     fn a_rank_gets_the_connection_that_was_made_to_it() {
         let mut node = node(3);
         let network = network(node.door.port(), &key(), JOB);
-        let mut attempt = network.connect(End { node: 1, slot: 2 }).unwrap();
+        let mut attempt = network.connect(End { node: 1, slot: 2 }, Kind::Link).unwrap();
         let ours = finish(&mut node, &mut attempt).unwrap();
         let mut ours = TcpStream::from(ours);
         ours.write_all(b"first bytes of a link").unwrap();
@@ -296,11 +311,11 @@ mod tests {
             // The right job on the wrong host: two machines may have the same address.
             (key(), JOB, End { node: 2, slot: 0 }),
         ] {
-            let mut attempt = network(port, &key, job).connect(to).unwrap();
+            let mut attempt = network(port, &key, job).connect(to, Kind::Link).unwrap();
             let error = finish(&mut node, &mut attempt).unwrap_err();
             assert!(error.contains("127.0.0.1"), "{error}");
         }
-        let mut attempt = network(port, &key(), JOB).connect(End { node: 1, slot: 7 }).unwrap();
+        let mut attempt = network(port, &key(), JOB).connect(End { node: 1, slot: 7 }, Kind::Link).unwrap();
         let error = finish(&mut node, &mut attempt).unwrap_err();
         assert!(error.contains("there is no process 7 on host here"), "{error}");
         assert!(node.arrivals[0].take().unwrap().is_none());
@@ -320,7 +335,7 @@ mod tests {
             let _ = (&*stream).write_all(b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n".repeat(4).as_slice());
         }
         let network = network(port, &key(), JOB);
-        let mut attempt = network.connect(End { node: 1, slot: 0 }).unwrap();
+        let mut attempt = network.connect(End { node: 1, slot: 0 }, Kind::Link).unwrap();
         assert!(finish(&mut node, &mut attempt).is_ok());
         assert!(node.arrivals[0].take().unwrap().is_some());
         assert!(node.door.callers.len() <= MOST_UNPROVEN);

@@ -7,6 +7,7 @@
 //! message.rs   what the two sides say to each other
 //! channel.rs   a stream with its frames in both directions
 //! door.rs      the port of a node: proven connections for its ranks
+//! one_sided.rs the threads that execute one-sided requests of other nodes
 //! tree.rs      which agent starts which
 //! ```
 //!
@@ -18,4 +19,5 @@ pub mod channel;
 pub mod door;
 pub mod frame;
 pub mod message;
+pub mod one_sided;
 pub mod tree;

@@ -35,7 +35,7 @@ const FIRST_DESCRIPTOR: i32 = 50;
 const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x09");
 
 pub const CACHE_LINE: usize = 64;
-pub(crate) const PAGE: usize = 4096;
+pub const PAGE: usize = 4096;
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
 /// More ranks than any job on one node has; the sizes for this number can still be computed.
@@ -217,6 +217,12 @@ impl Layout {
     pub(crate) fn arena(&self, rank: usize) -> (usize, usize) {
         let start = self.mapped + rank * self.arena_stride;
         (start, start + self.arena_stride)
+    }
+
+    /// Whether an area lies in the part of the file that has the arenas of all ranks.
+    pub fn is_in_arenas(&self, area: Area) -> bool {
+        let end = area.offset.checked_add(area.bytes);
+        area.offset >= self.mapped && end.is_some_and(|end| end <= self.arena(self.ranks).0)
     }
 
     /// The ring from a foreign sender to a rank.

@@ -120,11 +120,16 @@ impl Network {
         Ok(NodePort { port: u16::from_le_bytes([record[0], record[1]]), addresses, host })
     }
 
-    /// Begins a connection to a process of another node.
-    pub fn connect(&self, to: End) -> Result<Attempt, String> {
+    /// This process.
+    pub fn own(&self) -> End {
+        self.own
+    }
+
+    /// Begins a connection to a process, or to the agent of a node.
+    pub fn connect(&self, to: End, kind: Kind) -> Result<Attempt, String> {
         let port = self.port(to.node).map_err(|error| error.to_string())?;
         let cannot = |error: io::Error| format!("cannot begin a connection: {error}");
-        let hello = Hello::new(Kind::Link, self.job, BUILD, self.own, to).map_err(cannot)?;
+        let hello = Hello::new(kind, self.job, BUILD, self.own, to).map_err(cannot)?;
         let ready = ReadySet::new().map_err(cannot)?;
         let timer = dial::interval_timer(STAGGER).map_err(cannot)?;
         ready.add(timer.as_fd(), 0, Interest::Read).map_err(cannot)?;
@@ -369,7 +374,7 @@ mod tests {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let addresses = vec!["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()];
         let network = network(&[NodePort::default(), NodePort { port, addresses, host: "far".into() }]);
-        let mut attempt = network.connect(End { node: 1, slot: 3 }).unwrap();
+        let mut attempt = network.connect(End { node: 1, slot: 3 }, Kind::Link).unwrap();
         let error = loop {
             match attempt.step() {
                 Ok(None) => std::thread::sleep(Duration::from_millis(5)),
@@ -380,7 +385,7 @@ mod tests {
         for part in ["process 3 of node 1 (far)", "127.0.0.1:", "127.0.0.2:", "refused"] {
             assert!(error.contains(part), "{part}: {error}");
         }
-        let mut nowhere = network.connect(End { node: 0, slot: 0 }).unwrap();
+        let mut nowhere = network.connect(End { node: 0, slot: 0 }, Kind::Link).unwrap();
         assert!(nowhere.step().unwrap_err().contains("no address"));
     }
 }

@@ -1,31 +1,34 @@
 //! Makes the connections of a rank to ranks of other hosts, for the links: what `oxmpi-boot` knows of the network of the
 //! job, as a [`Connector`].
 
+use crate::agents::Agents;
 use oxmpi_base::address::ProcessId;
 use oxmpi_boot::Reached;
-use oxmpi_boot::handshake::End;
+use oxmpi_boot::handshake::{End, Kind};
 use oxmpi_boot::network::{Attempt, Network};
 use oxmpi_transport::Links;
 use oxmpi_transport::tcp::connect::{Arrivals, ConnectError, Connector, Pending};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// From now on ranks of other hosts are reached over TCP.
-pub fn use_network(links: &mut Links, reached: Reached) -> io::Result<()> {
+pub fn use_network(links: &mut Links, reached: Reached) -> io::Result<Agents> {
     let Reached { network, arrivals } = reached;
-    let job = network.job();
-    links.use_tcp(Box::new(Dialer(network)), Arrivals::new(arrivals), job)
+    let (job, network) = (network.job(), Arc::new(network));
+    links.use_tcp(Box::new(Dialer(Arc::clone(&network))), Arrivals::new(arrivals), job)?;
+    Ok(Agents::new(network))
 }
 
-struct Dialer(Network);
+struct Dialer(Arc<Network>);
 
 struct Dialing(Attempt);
 
 impl Connector for Dialer {
     fn connect(&self, to: ProcessId) -> Result<Box<dyn Pending>, ConnectError> {
         let to = End { node: to.node.number(), slot: to.slot.index() as u32 };
-        Ok(Box::new(Dialing(self.0.connect(to).map_err(ConnectError)?)))
+        Ok(Box::new(Dialing(self.0.connect(to, Kind::Link).map_err(ConnectError)?)))
     }
 
     fn host(&self, of: ProcessId) -> Option<String> {

@@ -20,6 +20,7 @@
 //! Nothing here calls an `MPI_*` entry point, and the user's code through [`call::Guard::call_user`] alone.
 #![deny(unsafe_code)]
 
+pub mod agents;
 pub mod agreement;
 pub mod args;
 pub mod board;

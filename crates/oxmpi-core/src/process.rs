@@ -4,6 +4,7 @@
 //! There are no globals here, so that a test can run several processes as threads. Nothing here
 //! waits or calls user functions: see `wait/` and `call.rs`.
 
+use crate::agents::Agents;
 use crate::buffer::BufferPool;
 use crate::collective::{Background, Run};
 use crate::comm::{Comm, Comms, Ranks};
@@ -116,6 +117,8 @@ pub struct Process {
     pub parent: handle::Comm,
     /// The process sets that `mpirun` defined.
     process_sets: Vec<ProcessSet>,
+    /// The connections to agents, in a job on several hosts.
+    pub agents: Option<Agents>,
     _lifeline: Option<OwnedFd>,
 }
 
@@ -147,10 +150,12 @@ impl Process {
         }
         let cannot = |error: std::io::Error| Error::new(MPI_ERR_OTHER, format!("cannot join the job: {error}"));
         let mut links = Links::attach_on(segment, job, nodes).map_err(cannot)?;
-        if let Some(network) = network {
-            dialer::use_network(&mut links, network).map_err(cannot)?;
-        }
+        let agents = match network {
+            Some(network) => Some(dialer::use_network(&mut links, network).map_err(cannot)?),
+            None => None,
+        };
         Ok(Process {
+            agents,
             appnum,
             universe_size: universe,
             parent_port,
@@ -209,6 +214,7 @@ impl Process {
             longest_sleep: SLEEP,
             parent: MPI_COMM_NULL,
             process_sets: Vec::new(),
+            agents: None,
             _lifeline: None,
         }
     }

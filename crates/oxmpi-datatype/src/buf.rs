@@ -94,6 +94,11 @@ impl Region {
         if self.typed.is_none() { Some(self.base) } else { None }
     }
 
+    /// The type of a region with gaps, the address of its elements, and where the region starts in their packed stream.
+    pub fn as_typed(&self) -> Option<(&Arc<Datatype>, usize, usize)> {
+        self.typed.as_ref().map(|Typed { ty, start }| (ty, self.base.addr(), *start))
+    }
+
     /// Whether elements surely overlap, so that the region must not be a receive buffer. Only
     /// overlaps that are cheap to detect are found.
     #[inline]

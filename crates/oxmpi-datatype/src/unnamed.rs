@@ -9,7 +9,7 @@ use oxmpi_abi::{Result, bail};
 
 use crate::contents::Origin;
 use crate::datatype::{Datatype, basic, predefined};
-use crate::named::{Group, NAMED, Named, Scalar};
+use crate::named::{Group, NAMED, Named, Scalar, named};
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_UNDEFINED};
 
 /// The request.
@@ -76,6 +76,28 @@ impl Datatype {
             _ => return None,
         };
         predefined(by_name(named).handle.into()).cloned()
+    }
+}
+
+/// A number for an element that means the same in every process of a job: its handle, or both handles of a pair.
+pub fn number_on_wire(element: &Named) -> u32 {
+    let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_it = |ty: &Datatype| ty.only().is_some_and(|only| std::ptr::eq(only, element));
+    let pair = made.iter().flatten().find_map(|(key, ty)| match key {
+        Key::Pair(value, index) if is_it(ty) => Some(u32::from(*value) << 16 | u32::from(*index)),
+        _ => None,
+    });
+    pair.unwrap_or(element.handle.into())
+}
+
+/// The element with such a number; `None` for a number that no process has made.
+pub fn element_on_wire(number: u32) -> Option<&'static Named> {
+    match (number >> 16, number & 0xffff) {
+        (0, handle) => named(handle as usize),
+        (value, index) => {
+            let pair = Datatype::value_index(predefined(value as usize)?, predefined(index as usize)?)?;
+            pair.only()
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use oxmpi_agent::channel::{Channel, State};
 use oxmpi_agent::door::{Door, Reach};
 use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
 use oxmpi_agent::message::{self, Down, FailedRank, Machine, NodeAddresses, Order, RankPlace, Stop, Up};
+use oxmpi_agent::one_sided::Workers;
 use oxmpi_base::{dial, limits, segment};
 use oxmpi_boot::handshake::Key;
 use oxmpi_boot::network::{NodePort, describe};
@@ -72,6 +73,8 @@ struct Agent {
     input: FedInput,
     /// The port of this node, and what it needs to know of the job.
     door: Option<(Door, JobSecret)>,
+    /// Execute one-sided requests of other nodes.
+    workers: Option<Workers>,
     /// Ranks that have not ended, as it was told.
     told_live: usize,
     told_failure: bool,
@@ -127,6 +130,7 @@ impl Agent {
             forward: Forward::new()?,
             input: FedInput::default(),
             door: None,
+            workers: None,
             told_live: 0,
             told_failure: false,
             told_unread: false,
@@ -155,6 +159,12 @@ impl Agent {
             self.move_data();
             if let Some((door, _)) = &mut self.door {
                 door.work(now);
+                for caller in door.take_one_sided() {
+                    // A caller that is not served sees the end of its connection.
+                    if let Some(Err(error)) = self.workers.as_mut().map(|workers| workers.serve(caller)) {
+                        eprintln!("mpirun: the agent on {} cannot serve one-sided requests: {error}", self.host);
+                    }
+                }
             }
             self.beat(now);
             if let Some(up) = &mut self.up
@@ -400,8 +410,9 @@ impl Agent {
         let phase = std::mem::replace(&mut self.phase, Phase::Idle);
         let Phase::Ready(prepared, reads, terminal) = phase else { return Err(BadFrame("nothing to start".into())) };
         let (mut work, prepared) = *prepared;
-        match self.connect(&nodes, work.seats.len()) {
-            Ok(network) => work.network = network,
+        let workers = self.door.as_ref().map(|_| Workers::new(prepared.segment_fd())).transpose();
+        match workers.and_then(|workers| Ok((workers, self.connect(&nodes, work.seats.len())?))) {
+            Ok((workers, network)) => (self.workers, work.network) = (workers, network),
             Err(error) => {
                 let text = format!("cannot prepare connections to other hosts: {}", limits::explain(&error));
                 self.tell_trouble(Refusal { text, status: 1 });

@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
@@ -190,6 +190,10 @@ pub struct Running {
 }
 
 impl Prepared {
+    pub fn segment_fd(&self) -> BorrowedFd<'_> {
+        self.segment_fd.as_fd()
+    }
+
     pub fn new(work: &Work, settings: &Settings, budget: &Budget) -> Result<Prepared, Refusal> {
         let count = work.seats.len();
         let placement = place::place(count, settings, budget).map_err(|text| Refusal { text, status: 1 })?;

@@ -309,12 +309,7 @@ impl Window {
     /// The stripes of the elements in a run, one bit each.
     #[inline]
     pub(crate) fn stripes_of(&self, offset: usize, bytes: usize, extent: usize) -> u64 {
-        let first = offset >> self.block_shift;
-        let last = offset.wrapping_add(bytes - extent) >> self.block_shift;
-        if last.wrapping_sub(first) >= STRIPES - 1 {
-            return u64::MAX;
-        }
-        (first..=last).fold(0, |mask, block| mask | 1 << (block % STRIPES))
+        stripes_of(self.block_shift, offset, bytes, extent)
     }
 
     /// Takes stripes in the order of their numbers, as every rank does that takes several.
@@ -329,8 +324,19 @@ impl Window {
     }
 }
 
+/// The stripes of the elements in a run, one bit each; blocks have `1 << block_shift` bytes.
+#[inline]
+pub(crate) fn stripes_of(block_shift: u32, offset: usize, bytes: usize, extent: usize) -> u64 {
+    let first = offset >> block_shift;
+    let last = offset.wrapping_add(bytes - extent) >> block_shift;
+    if last.wrapping_sub(first) >= STRIPES - 1 {
+        return u64::MAX;
+    }
+    (first..=last).fold(0, |mask, block| mask | 1 << (block % STRIPES))
+}
+
 /// The positions of the bits that are set, from the lowest.
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+pub(crate) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lowest = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
         mask &= mask - 1;

@@ -238,6 +238,12 @@ impl Control {
         goal
     }
 
+    /// A rank of another node has reached a round. Only the agent calls this, for one request of that rank at a time.
+    pub fn has_reached(&self, rank: usize, round: u64) {
+        // Release: a rank that sees the number sees what the agent wrote before.
+        self.rank_control(rank).rounds.store(round, Release);
+    }
+
     /// Whether the ranks that `rank` waits for in this round have reached it.
     #[inline]
     pub fn has_arrived(&self, rank: usize, round: u32, goal: u64) -> bool {
@@ -331,21 +337,33 @@ impl Attached {
     /// Any rank may ask at any time.
     pub fn contains(&self, address: u64, bytes: u64) -> bool {
         loop {
-            let version = self.version.load(Acquire);
-            // During a change the numbers may belong to different regions; then they are not used.
-            let found = self.before(address).is_some_and(|(number, start, length)| {
-                let inside = address.wrapping_sub(start);
-                inside <= length
-                    && (length - inside >= bytes
-                        || self.goes_on(number, start.wrapping_add(length), bytes - (length - inside)))
-            });
-            // The reads above come before the second read of the version.
-            fence(Acquire);
-            if version.is_multiple_of(2) && self.version.load(Relaxed) == version {
+            if let Some(found) = self.try_contains(address, bytes) {
                 return found;
             }
             std::thread::yield_now();
         }
+    }
+
+    /// The same for a process that must not wait: `None` when its rank changes the table all the time, or was stopped
+    /// while it did.
+    pub fn contains_soon(&self, address: u64, bytes: u64, tries: u32) -> Option<bool> {
+        (0..tries).find_map(|_| self.try_contains(address, bytes))
+    }
+
+    /// `None` during a change.
+    #[inline]
+    fn try_contains(&self, address: u64, bytes: u64) -> Option<bool> {
+        let version = self.version.load(Acquire);
+        // During a change the numbers may belong to different regions; then they are not used.
+        let found = self.before(address).is_some_and(|(number, start, length)| {
+            let inside = address.wrapping_sub(start);
+            inside <= length
+                && (length - inside >= bytes
+                    || self.goes_on(number, start.wrapping_add(length), bytes - (length - inside)))
+        });
+        // The reads above come before the second read of the version.
+        fence(Acquire);
+        (version.is_multiple_of(2) && self.version.load(Relaxed) == version).then_some(found)
     }
 
     /// Whether the regions after one that ends at `end` cover the `bytes` that follow.

@@ -2,6 +2,7 @@
 //! operation reads two bytes of the window; the calls that open and close epochs do the rest.
 
 use crate::control::MAX_ATTACHED;
+use crate::far::origin::FarRank;
 use crate::{Flavor, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
@@ -23,6 +24,26 @@ pub(crate) enum Access {
     LockedAll {
         truly: bool,
     },
+    /// The same, in a window with ranks on several nodes. Apart, so that a flush in any other window need not ask.
+    LockedAllNodes {
+        truly: bool,
+    },
+}
+
+impl Access {
+    fn is_locked_all(&self) -> bool {
+        matches!(self, Access::LockedAll { .. } | Access::LockedAllNodes { .. })
+    }
+}
+
+/// What is left to do after an unlock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unlocked {
+    Nothing,
+    /// Other ranks wait for the lock.
+    Wake,
+    /// The agent of the rank's node must complete what was sent, and release the lock if it was taken.
+    Far(FarRank, bool),
 }
 
 /// The epoch in which others access this rank's memory.
@@ -79,7 +100,7 @@ impl Window {
     /// An error unless a rank is locked, as request-based operations and flushes require.
     pub fn check_passive(&self, rank: usize) -> Result<()> {
         let locked = matches!(self.targets[rank].open, Open::Shared | Open::Exclusive | Open::Unchecked);
-        if locked || matches!(self.access, Access::LockedAll { .. }) {
+        if locked || self.access.is_locked_all() {
             return Ok(());
         }
         bail!(MPI_ERR_RMA_SYNC, "rank {rank} is not locked (MPI_Win_lock or MPI_Win_lock_all)")
@@ -87,26 +108,30 @@ impl Window {
 
     /// The same for the rank argument of a call, which may be `MPI_PROC_NULL`. The usual case is
     /// inlined: a flush takes a few nanoseconds, and its fence waits for every store of the call.
+    /// Returns whether operations may have been sent to another node.
     #[inline(always)]
-    pub fn check_passive_call(&self, rank: i32) -> Result<()> {
+    pub fn check_passive_call(&self, rank: i32) -> Result<bool> {
         if matches!(self.access, Access::LockedAll { .. }) && (rank as u32 as usize) < self.targets.len() {
-            return Ok(());
+            return Ok(false);
         }
-        self.check_passive_rank(rank)
+        self.check_passive_rank(rank)?;
+        Ok(self.number.is_some())
     }
 
     #[inline(never)]
     fn check_passive_rank(&self, rank: i32) -> Result<()> {
         match rank {
-            MPI_PROC_NULL => self.check_any_passive(),
+            MPI_PROC_NULL => self.check_any_passive().map(|_| ()),
             rank => self.check_passive(self.check_rank(rank)?),
         }
     }
 
     /// The same for at least one rank.
-    pub fn check_any_passive(&self) -> Result<()> {
+    #[inline]
+    pub fn check_any_passive(&self) -> Result<bool> {
         match self.access {
-            Access::Locked(_) | Access::LockedAll { .. } => Ok(()),
+            Access::LockedAll { .. } => Ok(false),
+            Access::Locked(_) | Access::LockedAllNodes { .. } => Ok(self.number.is_some()),
             _ => bail!(MPI_ERR_RMA_SYNC, "nothing is locked (MPI_Win_lock or MPI_Win_lock_all)"),
         }
     }
@@ -126,7 +151,9 @@ impl Window {
             Access::Fenced => "operations were issued since the last MPI_Win_fence; call it to complete them",
             Access::Started(_) => "the epoch of MPI_Win_start is open; call MPI_Win_complete first",
             Access::Locked(_) => "ranks are locked; call MPI_Win_unlock first",
-            Access::LockedAll { .. } => "all ranks are locked; call MPI_Win_unlock_all first",
+            Access::LockedAll { .. } | Access::LockedAllNodes { .. } => {
+                "all ranks are locked; call MPI_Win_unlock_all first"
+            }
         };
         bail!(MPI_ERR_RMA_SYNC, "{what}: {why}")
     }
@@ -141,7 +168,7 @@ impl Window {
     }
 
     fn set(&mut self, access: Access) {
-        self.all_open = matches!(access, Access::Fenced | Access::LockedAll { .. });
+        self.all_open = matches!(access, Access::Fenced) || access.is_locked_all();
         self.touched = false;
         self.access = access;
     }
@@ -167,8 +194,8 @@ impl Window {
 
     // ---- post, start, complete, wait ----
 
-    /// Exposes this rank's memory.
-    pub fn post(&mut self, node: &NodeMemory, origins: Box<[u32]>, assertion: i32) -> Result<()> {
+    /// Exposes this rank's memory. Returns the origins on other nodes, whose agents must be told.
+    pub fn post(&mut self, node: &NodeMemory, origins: Box<[u32]>, assertion: i32) -> Result<Vec<FarRank>> {
         check_assertion(assertion)?;
         self.check_not_posted("the window cannot be exposed again")?;
         if matches!(self.access, Access::Fenced) {
@@ -177,15 +204,20 @@ impl Window {
         if self.check_passive(self.rank).is_ok() {
             bail!(MPI_ERR_RMA_SYNC, "the window cannot be exposed while this rank holds a lock on it");
         }
+        let mut far = Vec::new();
         for &origin in &origins {
+            self.exposed[origin as usize] = self.exposed[origin as usize].wrapping_add(1);
+            if let Some(there) = self.far_rank(origin as usize) {
+                far.push(there);
+                continue;
+            }
             let word = self.control.posts(origin as usize, self.rank);
             // Release: an origin that sees the number sees what this rank stored in its memory.
             word.store(word.load(Relaxed).wrapping_add(1), Release);
             node.wake(self.process_of(origin as usize));
-            self.exposed[origin as usize] = self.exposed[origin as usize].wrapping_add(1);
         }
         self.exposure = Exposure::Posted(origins);
-        Ok(())
+        Ok(far)
     }
 
     pub fn check_start(&self, assertion: i32) -> Result<()> {
@@ -228,21 +260,28 @@ impl Window {
         })
     }
 
-    /// Closes the epoch of a start.
-    pub fn complete(&mut self, node: &NodeMemory) -> Result<()> {
-        if !matches!(self.access, Access::Started(_)) {
+    /// The targets of the current start that are on other nodes; an error if there is no start.
+    pub fn far_targets(&self) -> Result<Vec<FarRank>> {
+        let Access::Started(targets) = &self.access else {
             bail!(MPI_ERR_RMA_SYNC, "there is nothing to complete: MPI_Win_start has not been called");
-        }
-        let Access::Started(targets) = std::mem::replace(&mut self.access, Access::Closed) else { return Ok(()) };
+        };
+        Ok(targets.iter().filter_map(|&target| self.far_rank(target as usize)).collect())
+    }
+
+    /// Closes the epoch of a start. Targets on other nodes have been told already.
+    pub fn complete(&mut self, node: &NodeMemory) {
+        let Access::Started(targets) = std::mem::replace(&mut self.access, Access::Closed) else { return };
         self.set(Access::Closed);
         for &target in &targets {
             self.targets[target as usize].open = Open::Shut;
+            if !self.is_near(target as usize) {
+                continue;
+            }
             let word = self.control.completions(target as usize, self.rank);
             // Release: a target that sees the number sees everything that was put.
             word.store(word.load(Relaxed).wrapping_add(1), Release);
             node.wake(self.process_of(target as usize));
         }
-        Ok(())
     }
 
     pub fn check_posted(&self) -> Result<()> {
@@ -339,13 +378,15 @@ impl Window {
         }
     }
 
-    /// Unlocks a rank, or `MPI_PROC_NULL`; true when others wait for it.
-    pub fn unlock(&mut self, rank: i32) -> Result<bool> {
+    /// Unlocks a rank, or `MPI_PROC_NULL`.
+    pub fn unlock(&mut self, rank: i32) -> Result<Unlocked> {
         let target = if rank == MPI_PROC_NULL { None } else { Some(self.check_rank(rank)?) };
         let name = || if target.is_some() { format!("rank {rank}") } else { String::from("MPI_PROC_NULL") };
         let Access::Locked(held) = self.access else {
             let why = match self.access {
-                Access::LockedAll { .. } => "all ranks are locked by MPI_Win_lock_all; MPI_Win_unlock_all ends that",
+                Access::LockedAll { .. } | Access::LockedAllNodes { .. } => {
+                    "all ranks are locked by MPI_Win_lock_all; MPI_Win_unlock_all ends that"
+                }
                 _ => "MPI_Win_lock has not been called",
             };
             bail!(MPI_ERR_RMA_SYNC, "{} is not locked by this process: {why}", name());
@@ -359,20 +400,24 @@ impl Window {
             bail!(MPI_ERR_RMA_SYNC, "{} is not locked by this process; other ranks are", name());
         }
         self.set(if held == 1 { Access::Closed } else { Access::Locked(held - 1) });
+        if let Some(there) = target.and_then(|rank| self.far_rank(rank)) {
+            return Ok(Unlocked::Far(there, open != Open::Unchecked));
+        }
         match target.filter(|_| open != Open::Unchecked) {
-            Some(rank) => Ok(self.control.lock(rank).give_back(open == Open::Exclusive)),
+            Some(rank) if self.control.lock(rank).give_back(open == Open::Exclusive) => Ok(Unlocked::Wake),
+            Some(_) => Ok(Unlocked::Nothing),
             None => {
                 // The fence that taking and releasing a lock would imply.
                 full_fence();
-                Ok(false)
+                Ok(Unlocked::Nothing)
             }
         }
     }
 
-    /// Takes the locks of all ranks, or none: ranks that hold some and wait for others could
+    /// Takes the locks of all ranks of this node, or none: ranks that hold some and wait for others could
     /// deadlock. Returns the rank whose lock was not free.
     pub fn try_lock_all(&self, node: &NodeMemory, polite: bool) -> std::result::Result<(), usize> {
-        for rank in 0..self.size() {
+        for rank in self.near_ranks() {
             if !self.control.lock(rank).try_take(self.rank, false, polite) {
                 if self.release_locks(rank) {
                     self.wake_all(node);
@@ -383,27 +428,36 @@ impl Window {
         Ok(())
     }
 
-    /// Releases the first `count` locks; true when a rank waits for one.
-    fn release_locks(&self, count: usize) -> bool {
+    /// Releases the locks of this node's ranks below `end`; true when a rank waits for one.
+    pub fn release_locks(&self, end: usize) -> bool {
         let mut waited = false;
-        for rank in 0..count {
+        for rank in self.near_ranks().take_while(|&rank| rank < end) {
             waited |= self.control.lock(rank).give_back(false);
         }
         waited
     }
 
     pub fn locked_all(&mut self, truly: bool) {
-        self.set(Access::LockedAll { truly });
+        self.set(match self.number {
+            None => Access::LockedAll { truly },
+            Some(_) => Access::LockedAllNodes { truly },
+        });
         if !truly {
             full_fence();
         }
     }
 
-    /// Releases all locks; true when a rank waits for one.
+    /// Whether the locks of all ranks were taken; an error when not all are locked.
+    pub fn check_locked_all(&self) -> Result<bool> {
+        match self.access {
+            Access::LockedAll { truly } | Access::LockedAllNodes { truly } => Ok(truly),
+            _ => bail!(MPI_ERR_RMA_SYNC, "not all ranks are locked: MPI_Win_lock_all has not been called"),
+        }
+    }
+
+    /// Releases all locks of this node's ranks; true when a rank waits for one.
     pub fn unlock_all(&mut self) -> Result<bool> {
-        let Access::LockedAll { truly } = self.access else {
-            bail!(MPI_ERR_RMA_SYNC, "not all ranks are locked: MPI_Win_lock_all has not been called");
-        };
+        let truly = self.check_locked_all()?;
         self.set(Access::Closed);
         if !truly {
             full_fence();

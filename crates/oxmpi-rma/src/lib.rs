@@ -17,6 +17,7 @@ mod assist;
 mod control;
 mod cooperative;
 mod epoch;
+pub mod far;
 mod request;
 mod scattered;
 mod target_region;
@@ -25,6 +26,8 @@ mod transfer;
 pub use accumulate::{Combine, check_comparable, only_element, predefined_combine};
 pub use control::{Control, WindowLock};
 pub use cooperative::SHORTEST_MAPPED;
+pub use epoch::Unlocked;
+use far::origin::FarRank;
 pub use target_region::TargetRegion;
 pub use transfer::{get, put};
 
@@ -100,6 +103,8 @@ pub struct Window {
     pub mapping: Mapping,
     /// Memory of programs in other ranks that lies in the segment.
     _others: Vec<Option<(Mapping, usize)>>,
+    /// The number that the agents of all nodes know the window by, if it has ranks on several.
+    number: Option<u64>,
 }
 
 /// A rank's memory, as this process accesses it.
@@ -109,9 +114,24 @@ pub(crate) struct Target {
     pub size: usize,
     pub unit: i64,
     pub open: Open,
+    pub reach: Reach,
+    /// The node, if the rank is on another one.
+    pub node: u32,
     /// The address in its own process.
     pub address: usize,
     pub process: Peer,
+}
+
+/// How a rank's memory is accessed, which does not change while the window exists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Reach {
+    /// It is mapped here, or is this process's own.
+    Here,
+    /// With system calls.
+    Process,
+    /// By the agent of its node.
+    Agent,
 }
 
 // SAFETY: an address of shared memory; epochs decide when it is accessed.
@@ -167,6 +187,8 @@ pub struct WindowMember {
     pub offset: usize,
     /// The program's memory lies in the segment, and others map it.
     pub shared: bool,
+    /// The node, if the rank is on another one than this process.
+    pub node: Option<u32>,
 }
 
 /// How much memory an accumulate locks at a time unless the program asks otherwise. More in long
@@ -190,6 +212,8 @@ pub struct WindowSpec {
     /// Where memory of other ranks' programs that lies in the segment is mapped here, and the
     /// offset in that mapping.
     pub others: Vec<Option<(Mapping, usize)>>,
+    /// The number of a window that has ranks on several nodes.
+    pub number: Option<u64>,
 }
 
 impl Window {
@@ -197,7 +221,8 @@ impl Window {
     /// The mapping begins with [`Control::bytes`] zeroes for this window alone, and the memory of
     /// the members follows; the program's memory stays valid until the window is freed.
     pub unsafe fn new(spec: WindowSpec) -> Window {
-        let WindowSpec { flavor, rank, no_locks, members, separate, granularity, single_copy, mapping, others } = spec;
+        let WindowSpec { flavor, rank, no_locks, members, separate, granularity, single_copy, mapping, others, number } =
+            spec;
         let size = members.len();
         // SAFETY: the mapping begins with that many zeroes for this window alone, and the window keeps it.
         let control = unsafe { Control::new(mapping.base(), size, flavor == Flavor::Dynamic) };
@@ -205,6 +230,7 @@ impl Window {
         let library_gave = matches!(flavor, Flavor::Allocate | Flavor::Shared);
         let targets = members.iter().enumerate().map(|(number, member)| {
             let base = match flavor {
+                _ if member.node.is_some() => std::ptr::null_mut(),
                 _ if library_gave || separate => at(member),
                 _ if number == rank => std::ptr::with_exposed_provenance_mut(member.address),
                 _ => match &others[number] {
@@ -212,8 +238,15 @@ impl Window {
                     None => std::ptr::null_mut(),
                 },
             };
-            let WindowMember { process, size, unit, address, .. } = *member;
-            Target { base, size, unit, open: Open::Shut, address, process }
+            let WindowMember { process, size, unit, address, node, .. } = *member;
+            let reach = match node {
+                Some(_) => Reach::Agent,
+                None if number == rank || !base.is_null() => Reach::Here,
+                None => Reach::Process,
+            };
+            // Requests name bytes of the window, or addresses in a dynamic one.
+            let address = if node.is_some() { 0 } else { address };
+            Target { base, size, unit, open: Open::Shut, reach, node: node.unwrap_or(0), address, process }
         });
         let targets: Box<[Target]> = targets.collect();
         let own = members[rank];
@@ -226,6 +259,7 @@ impl Window {
         };
         let longest = members.iter().map(|member| member.size).max().unwrap_or(0);
         let block = granularity.unwrap_or((longest / STRIPES).clamp(BLOCK, LONG_BLOCK));
+        let near = members.iter().filter(|member| member.node.is_none()).count();
         let is_long = longest >= SHORTEST_MAPPED;
         let mut window = Window {
             targets,
@@ -241,8 +275,8 @@ impl Window {
             exposure: Exposure::Closed,
             started: vec![0; size].into(),
             exposed: vec![0; size].into(),
-            is_remote: !library_gave && !separate && !own.shared && size > 1,
-            has_work_doorbell: (library_gave || own.shared) && single_copy && !separate && is_long && size > 1,
+            is_remote: !library_gave && !separate && !own.shared && near > 1,
+            has_work_doorbell: (library_gave || own.shared) && single_copy && !separate && is_long && near > 1,
             heard: AtomicU32::new(0),
             passing: AtomicU32::new(0),
             helpless: AtomicBool::new(false),
@@ -254,6 +288,7 @@ impl Window {
             control,
             mapping,
             _others: others,
+            number,
         };
         window.synchronize_copies();
         window
@@ -278,9 +313,41 @@ impl Window {
 
     /// Wakes all other ranks that sleep.
     pub fn wake_all(&self, node: &NodeMemory) {
-        for target in self.targets.iter().filter(|target| target.process != node.own()) {
+        let is_near = |target: &&Target| target.process != node.own() && target.reach != Reach::Agent;
+        for target in self.targets.iter().filter(is_near) {
             node.wake(target.process);
         }
+    }
+
+    /// The number that agents know the window by, if it has ranks on several nodes.
+    pub fn number(&self) -> Option<u64> {
+        self.number
+    }
+
+    /// How the bits of an address are shifted to find its stripe.
+    pub fn block_shift(&self) -> u32 {
+        self.block_shift
+    }
+
+    /// A rank of another node, as requests name it; `None` for one of this node.
+    pub fn far_rank(&self, rank: usize) -> Option<FarRank> {
+        let target = &self.targets[rank];
+        let window = self.number.filter(|_| target.reach == Reach::Agent)?;
+        Some(FarRank { window, origin: self.rank as u32, target: rank as u32, node: target.node })
+    }
+
+    /// The other nodes that have ranks of the window, each once.
+    pub fn far_nodes(&self) -> Vec<u32> {
+        let far = self.targets.iter().filter(|target| target.reach == Reach::Agent);
+        let mut nodes: Vec<u32> = far.map(|target| target.node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// The ranks of this node, in order.
+    pub fn near_ranks(&self) -> impl Iterator<Item = usize> {
+        self.targets.iter().enumerate().filter(|(_, target)| target.reach != Reach::Agent).map(|(rank, _)| rank)
     }
 
     /// The address here of bytes in a rank's memory, if they are mapped, in the window and may be
@@ -308,7 +375,7 @@ impl Window {
     pub fn try_remote_run(&mut self, rank: i32, disp: i64, bytes: usize) -> Option<RemoteRun> {
         let number = rank as usize;
         let target = self.targets.get(number)?;
-        if !target.base.is_null() || number == self.rank || (!self.all_open && target.open == Open::Shut) {
+        if target.reach != Reach::Process || (!self.all_open && target.open == Open::Shut) {
             return None;
         }
         let start = usize::try_from(disp.checked_mul(target.unit)?).ok()?;
@@ -327,10 +394,23 @@ impl Window {
     /// Arrives at a round of a barrier; returns the number that others must reach.
     pub fn arrive(&self, node: &NodeMemory, round: u32) -> u64 {
         let goal = self.control.arrive(self.rank);
-        for waiter in self.control.waiters(self.rank, round) {
+        for waiter in self.control.waiters(self.rank, round).filter(|&waiter| self.is_near(waiter)) {
             node.wake(self.process_of(waiter));
         }
         goal
+    }
+
+    /// The other nodes with ranks that wait for this one in a round, each once.
+    pub fn waiting_nodes(&self, round: u32) -> Vec<u32> {
+        let waiters = self.control.waiters(self.rank, round).filter(|&waiter| !self.is_near(waiter));
+        let mut nodes: Vec<u32> = waiters.map(|waiter| self.targets[waiter].node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    pub(crate) fn is_near(&self, rank: usize) -> bool {
+        self.targets[rank].reach != Reach::Agent
     }
 
     #[inline]

@@ -239,7 +239,7 @@ impl<'a> Elements<'a> {
 
 /// Copies elements from their packed form, in which pairs have no gaps, to one extent apart; or
 /// back.
-fn spread(element: &Named, packed: &mut [u8], apart: &mut [u8], back: bool) {
+pub(crate) fn spread(element: &Named, packed: &mut [u8], apart: &mut [u8], back: bool) {
     let value = element.scalar.size();
     for (packed, apart) in packed.chunks_exact_mut(element.size()).zip(apart.chunks_exact_mut(element.extent())) {
         let (first, second) = packed.split_at_mut(value);

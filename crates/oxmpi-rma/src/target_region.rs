@@ -1,7 +1,8 @@
 //! Finds the memory that an operation names in the window of a rank, and refuses what is not part
 //! of the window.
 
-use crate::{Flavor, RemoteRun, Target, Window};
+use crate::far::origin::FarRank;
+use crate::{Flavor, Reach, RemoteRun, Target, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::{Cursor, Datatype, Region, Source, Target as Written};
@@ -11,8 +12,10 @@ use std::sync::Arc;
 /// Elements in a rank's window.
 pub struct TargetRegion {
     pub buf: Region,
-    /// The process whose addresses the buffer has, if it is another one.
+    /// The process whose addresses the buffer has, if it is another one of this node.
     pub process: Option<Peer>,
+    /// The rank, if it is on another node; the buffer then has bytes from the start of its window as addresses.
+    pub far: Option<FarRank>,
     pub rank: usize,
     /// The address of byte zero of the window, in the same process.
     pub origin: usize,
@@ -25,14 +28,18 @@ impl TargetRegion {
     pub(crate) fn near_source(&self) -> Option<Source<'_>> {
         // SAFETY: `Window::target_region` found all of it inside a window that is mapped here or this process's own, and the
         // window keeps its memory for as long as it can be accessed.
-        self.process.is_none().then(|| unsafe { Source::new(self.buf.clone()) })
+        self.is_here().then(|| unsafe { Source::new(self.buf.clone()) })
     }
 
     /// The region as memory that this process can write.
     pub(crate) fn near_target(&self) -> Option<Written<'_>> {
         // SAFETY: `Window::target_region` found all of it inside a window that is mapped here or
         // this process's own; others access the same memory, but no Rust reference covers it.
-        self.process.is_none().then(|| unsafe { Written::new(self.buf.clone()) })
+        self.is_here().then(|| unsafe { Written::new(self.buf.clone()) })
+    }
+
+    fn is_here(&self) -> bool {
+        self.process.is_none() && self.far.is_none()
     }
 
     /// The region as a run in another process; `None` when it has gaps, or is in this process.
@@ -57,7 +64,10 @@ impl Window {
             }
         };
         let (start, base) = if self.flavor == Flavor::Dynamic {
-            self.check_attached(rank, disp, (low, high), count, datatype)?;
+            // Only the agent of its node knows what a rank there has attached.
+            if target.reach != Reach::Agent {
+                self.check_attached(rank, disp, (low, high), count, datatype)?;
+            }
             (i128::from(disp), std::ptr::null_mut())
         } else {
             if disp < 0 {
@@ -69,12 +79,13 @@ impl Window {
             }
             (start, target.base)
         };
-        let direct = !base.is_null() || rank == self.rank;
+        let direct = target.reach == Reach::Here;
         let origin = if direct { base } else { remote(target) };
         let named = origin.wrapping_offset(start as isize);
         Ok(TargetRegion {
             buf: Region::typed(named, count, datatype),
-            process: (!direct).then_some(target.process),
+            process: (target.reach == Reach::Process).then_some(target.process),
+            far: self.far_rank(rank),
             rank,
             origin: origin.addr(),
             start: named.addr(),

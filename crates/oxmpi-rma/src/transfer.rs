@@ -21,7 +21,7 @@ pub fn put(node: &NodeMemory, from: &Source<'_>, to: &TargetRegion) -> Result<()
     match (to.near_target(), to.process) {
         (Some(to), _) => local::copy_part(from, 0, &to, 0, bytes),
         (None, Some(process)) => write(node, process, from, &to.buf, bytes)?,
-        (None, None) => unreachable!("what is no other process's memory is near"),
+        (None, None) => return Err(not_here()),
     }
     Ok(())
 }
@@ -35,9 +35,15 @@ pub fn get(node: &NodeMemory, to: &Target<'_>, from: &TargetRegion) -> Result<()
     match (from.near_source(), from.process) {
         (Some(from), _) => local::copy_part(&from, 0, to, 0, bytes),
         (None, Some(process)) => read(node, process, &from.buf, to, bytes)?,
-        (None, None) => unreachable!("what is no other process's memory is near"),
+        (None, None) => return Err(not_here()),
     }
     Ok(())
+}
+
+/// The caller sends operations on other nodes to their agents.
+#[cold]
+fn not_here() -> Error {
+    Error::new(MPI_ERR_INTERN, "memory of another node was accessed as if it were here")
 }
 
 impl Window {

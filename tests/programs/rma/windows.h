@@ -20,6 +20,17 @@ typedef struct {
     int ranks;
 } Window;
 
+// Whether all processes of a communicator are on one host. Collective.
+CHECK_UNUSED static int is_one_host(MPI_Comm comm) {
+    MPI_Comm host;
+    int all, here;
+    MPI_Comm_size(comm, &all);
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Comm_size(host, &here);
+    MPI_Comm_free(&host);
+    return here == all;
+}
+
 // A window over a communicator; the memory is filled with zeroes. Collective.
 CHECK_UNUSED static Window window_on(MPI_Comm comm, int kind, size_t bytes, int unit) {
     Window w = {.kind = kind, .unit = kind == DYNAMIC ? 1 : unit};
@@ -27,7 +38,8 @@ CHECK_UNUSED static Window window_on(MPI_Comm comm, int kind, size_t bytes, int 
     MPI_Comm_size(comm, &w.ranks);
     MPI_Comm_rank(comm, &me);
     w.addresses = calloc((size_t)w.ranks, sizeof *w.addresses);
-    if (kind == ALLOCATED) {
+    // Between hosts there is no shared memory.
+    if (kind == ALLOCATED || (kind == SHARED && !is_one_host(comm))) {
         MPI_Win_allocate((MPI_Aint)bytes, unit, MPI_INFO_NULL, comm, &w.base, &w.win);
     } else if (kind == SHARED) {
         // Every part begins at a multiple of eight bytes.

@@ -105,7 +105,7 @@ fn get_general(guard: &mut Guard, origin: TargetArg, target: At, win: Win) -> Re
     }
 }
 
-// ---- with a request: the operation is complete when the call returns ----
+// ---- with a request: the buffers can be used again when the call returns ----
 
 /// An error unless the target is locked, as request-based operations require.
 pub(super) fn check_passive(guard: &Guard, types: &[Datatype], target_rank: c_int, win: Win) -> Result<()> {
@@ -113,17 +113,17 @@ pub(super) fn check_passive(guard: &Guard, types: &[Datatype], target_rank: c_in
     for datatype in types {
         guard.datatype(*datatype)?;
     }
-    window.check_passive_call(target_rank)
+    window.check_passive_call(target_rank).map(|_| ())
 }
 
 pub fn rput(cx: &Call, origin_addr: SourceArg, target: At, win: Win) -> Result<Request> {
     check_passive(&cx.enter()?, &[origin_addr.datatype, target.datatype], target.rank, win)?;
     put(cx, origin_addr, target, win)?;
-    Ok(cx.enter()?.sent)
+    access::request(&mut cx.enter()?, target.rank, win)
 }
 
 pub fn rget(cx: &Call, origin_addr: TargetArg, target: At, win: Win) -> Result<Request> {
     check_passive(&cx.enter()?, &[origin_addr.datatype, target.datatype], target.rank, win)?;
     get(cx, origin_addr, target, win)?;
-    Ok(cx.enter()?.sent)
+    access::request(&mut cx.enter()?, target.rank, win)
 }

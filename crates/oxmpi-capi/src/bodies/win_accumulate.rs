@@ -3,6 +3,7 @@
 use super::win_access::check_passive;
 use crate::args::{At, SourceArg, TargetArg};
 use crate::call::{Call, Guard};
+use oxmpi::rma::access;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, bail};
@@ -69,51 +70,6 @@ unsafe fn long(
     Ok(true)
 }
 
-#[inline(never)]
-fn general(guard: &mut Guard, origin: SourceArg, old: Option<TargetArg>, target: At, op: Op, win: Win) -> Result<()> {
-    guard.win(win)?;
-    let handle = op;
-    let op = check_op(op)?;
-    let At { rank, disp, count, datatype } = target;
-    let mut types = vec![datatype];
-    let mut from = None;
-    if op != oxmpi_ops::Op::NoOp {
-        from = Some(guard.source_of(origin)?);
-        types.push(origin.datatype);
-    } else if old.is_none() {
-        bail!(MPI_ERR_OP, "MPI_NO_OP is only for operations that return the old value; use MPI_Get_accumulate");
-    }
-    let mut to = None;
-    if let Some(old) = old {
-        to = Some(guard.target_of(old)?);
-        types.push(old.datatype);
-    }
-    let Some(region) = guard.target_region(win, rank, disp, count, datatype)? else { return Ok(()) };
-    if region.buf.is_empty() && from.as_ref().is_none_or(|from| from.is_empty()) {
-        return Ok(());
-    }
-    let types = types.into_iter().map(|datatype| guard.datatype(datatype)).collect::<Result<Vec<_>>>()?;
-    let element = oxmpi_rma::only_element(&types)?;
-    let handles = [handle.0 as u32, element.handle.into()];
-    let with = Combine { op, kernel: oxmpi_ops::kernel(op, element)?, extent: element.extent(), handles };
-    let window = &guard.win(win)?.window;
-    let target = (&**types[0], count as u64);
-    window.accumulate(guard.engine.node(), (&with, element), from.as_ref(), to.as_ref(), &region, target)
-}
-
-fn check_op(op: Op) -> Result<oxmpi_ops::Op> {
-    oxmpi_ops::predefined(op.0).ok_or_else(|| bad_op(op))
-}
-
-#[cold]
-fn bad_op(op: Op) -> Error {
-    let text = match op {
-        MPI_OP_NULL => String::from("the operation is MPI_OP_NULL"),
-        _ => format!("{:#x} is not a predefined operation; accumulates allow no others", op.0),
-    };
-    Error::new(MPI_ERR_OP, text)
-}
-
 #[inline(always)]
 pub fn accumulate(cx: &Call, origin_addr: SourceArg, target: At, op: Op, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
@@ -121,14 +77,14 @@ pub fn accumulate(cx: &Call, origin_addr: SourceArg, target: At, op: Op, win: Wi
     if op != MPI_NO_OP && unsafe { try_op(&mut guard, origin_addr, std::ptr::null_mut(), target, op, win)? } {
         return Ok(());
     }
-    general(&mut guard, origin_addr, None, target, op, win)
+    access::accumulate(&mut guard, origin_addr, None, target, op, win)
 }
 
 #[inline(always)]
 pub fn get_accumulate(
     cx: &Call,
     origin_addr: SourceArg,
-    result_addr: TargetArg,
+    result_addr: TargetArg<'static>,
     target: At,
     op: Op,
     win: Win,
@@ -140,14 +96,14 @@ pub fn get_accumulate(
     if fits && unsafe { try_op(&mut guard, origin_addr, result, target, op, win)? } {
         return Ok(());
     }
-    general(&mut guard, origin_addr, Some(result_addr), target, op, win)
+    access::accumulate(&mut guard, origin_addr, Some(result_addr), target, op, win)
 }
 
 #[inline(always)]
 pub fn fetch_and_op(
     cx: &Call,
     origin_addr: SourceArg,
-    result_addr: TargetArg,
+    result_addr: TargetArg<'static>,
     target: At,
     op: Op,
     win: Win,
@@ -158,7 +114,7 @@ pub fn fetch_and_op(
     if !(result as usize >= 4096 && unsafe { try_op(&mut guard, origin_addr, result, target, op, win)? }) {
         guard.win(win)?;
         check_predefined(&guard, target.datatype)?;
-        general(&mut guard, origin_addr, Some(result_addr), target, op, win)?;
+        access::accumulate(&mut guard, origin_addr, Some(result_addr), target, op, win)?;
     }
     if op == MPI_NO_OP {
         guard.yield_cpu();
@@ -178,7 +134,7 @@ pub fn compare_and_swap(
     cx: &Call,
     origin_addr: SourceArg,
     compare_addr: SourceArg,
-    result_addr: TargetArg,
+    result_addr: TargetArg<'static>,
     target: At,
     win: Win,
 ) -> Result<()> {
@@ -205,13 +161,7 @@ pub fn compare_and_swap(
         } else if let Some(remote) = window.try_remote_run(rank, disp, bytes) {
             guard.win(win)?.window.compare_and_swap_remote(guard.engine.node(), remote, bytes, new, compare, old)?
         } else {
-            let Some(region) = guard.target_region(win, rank, disp, 1, datatype)? else { return Ok(()) };
-            let window = &guard.win(win)?.window;
-            match (region.remote_run(), region.buf.as_dense()) {
-                (None, Some(at)) => window.compare_and_swap(region.rank, at, bytes, new, compare, old),
-                (Some(run), _) => window.compare_and_swap_remote(guard.engine.node(), run, bytes, new, compare, old)?,
-                (None, None) => true,
-            }
+            access::compare_and_swap(&mut guard, (new, compare, old), bytes, target, win)?
         }
     };
     if !swapped {
@@ -239,27 +189,27 @@ fn comparable_size(datatype: Datatype) -> Option<usize> {
     if at < 256 && SIZES[at] != 0 { Some(SIZES[at] as usize) } else { None }
 }
 
-// ---- with a request: the operation is complete when the call returns ----
+// ---- with a request: the buffers can be used again when the call returns ----
 
 pub fn raccumulate(cx: &Call, origin_addr: SourceArg, target: At, op: Op, win: Win) -> Result<Request> {
-    check_op(op)?;
+    access::check_op(op)?;
     check_passive(&cx.enter()?, &[origin_addr.datatype, target.datatype], target.rank, win)?;
     accumulate(cx, origin_addr, target, op, win)?;
-    Ok(cx.enter()?.sent)
+    access::request(&mut cx.enter()?, target.rank, win)
 }
 
 pub fn rget_accumulate(
     cx: &Call,
     origin_addr: SourceArg,
-    result_addr: TargetArg,
+    result_addr: TargetArg<'static>,
     target: At,
     op: Op,
     win: Win,
 ) -> Result<Request> {
-    check_op(op)?;
+    access::check_op(op)?;
     // MPI_NO_OP does not use the origin.
     let origin = if op == MPI_NO_OP { target.datatype } else { origin_addr.datatype };
     check_passive(&cx.enter()?, &[origin, result_addr.datatype, target.datatype], target.rank, win)?;
     get_accumulate(cx, origin_addr, result_addr, target, op, win)?;
-    Ok(cx.enter()?.sent)
+    access::request(&mut cx.enter()?, target.rank, win)
 }

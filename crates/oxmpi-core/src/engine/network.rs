@@ -6,8 +6,21 @@ use super::recv::{Phase, RecvOp};
 use super::{Assembly, Engine};
 use oxmpi_abi::Error;
 use oxmpi_transport::Peer;
+use std::io;
+use std::os::fd::BorrowedFd;
 
 impl Engine {
+    /// Whether a sleep ends when a descriptor that belongs to no link can be read.
+    pub fn watch(&self, descriptor: BorrowedFd<'_>, watch: bool) -> io::Result<()> {
+        match watch {
+            true => self.messages.tx.watch(descriptor),
+            false => {
+                self.messages.tx.unwatch(descriptor);
+                Ok(())
+            }
+        }
+    }
+
     /// One turn of the links between nodes; `true` when an operation may have completed.
     #[cold]
     pub(super) fn progress_network(&mut self, all: bool) -> bool {

@@ -3,6 +3,7 @@
 use super::Waiting;
 use crate::call::{Call, Guard};
 use crate::process::Process;
+use oxmpi_abi::constants::MPI_ERR_OTHER;
 use oxmpi_abi::handle::Win;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::wait;
@@ -127,8 +128,8 @@ impl Call<'_> {
         taken
     }
 
-    /// Takes the locks of all ranks, shared. Waits for any lock that is not free, holding none.
-    pub fn take_all_locks(&self, guard: &mut Guard, win: Win) -> Result<()> {
+    /// Takes the locks of all ranks of this node, shared. Waits for any lock that is not free, holding none.
+    pub fn take_near_locks(&self, guard: &mut Guard, win: Win) -> Result<()> {
         let mut polls = 0;
         loop {
             let window = &guard.win(win)?.window;
@@ -142,9 +143,48 @@ impl Call<'_> {
             free?;
         }
     }
+
+    /// Waits for the answer of an agent that may take long, since it depends on other ranks: for a lock. Returns an error
+    /// class, or what the answer says instead.
+    pub fn wait_for_agent(
+        &self,
+        guard: &mut Guard,
+        win: Win,
+        (node, tag): (u32, u32),
+        whom: Awaited,
+    ) -> Result<(i32, String)> {
+        let waiting = WindowWait { win, whom };
+        let Some(link) = guard.agents.as_mut().and_then(|agents| agents.known(node)) else {
+            return Err(Error::new(MPI_ERR_OTHER, format!("there is no connection to the agent of node {node}")));
+        };
+        // A moment of polling, as for a lock of this node.
+        for _ in 0..POLITE_POLLS {
+            if let Some(answer) = link.take_answer(tag)? {
+                return Ok(answer);
+            }
+            std::hint::spin_loop();
+        }
+        guard.watch_agent(node, true);
+        let answer = self.wait(guard, &waiting, |process| {
+            let link = process.agents.as_mut().and_then(|agents| agents.known(node))?;
+            link.take_answer(tag).transpose()
+        });
+        guard.watch_agent(node, false);
+        answer?
+    }
 }
 
 impl Guard<'_> {
+    /// A sleep ends from now on, or does not any more, when the agent of a node answers.
+    fn watch_agent(&mut self, node: u32, watch: bool) {
+        let process: &mut Process = self;
+        let Some(link) = process.agents.as_mut().and_then(|agents| agents.known(node)) else { return };
+        if link.count_watcher(watch) {
+            // Where it cannot be watched, the wait goes on after the longest sleep.
+            let _ = process.engine.watch(link.descriptor(), watch);
+        }
+    }
+
     /// A program tested in vain whether ranks of a window have done something; an error when they
     /// never will.
     pub fn asked_window_in_vain(&mut self, win: Win, whom: Awaited) -> Result<()> {

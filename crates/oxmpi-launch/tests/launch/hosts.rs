@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use oxmpi_base::segment::{STATE_FINALIZED, STATE_RUNNING};
 use oxmpi_boot::Member;
-use oxmpi_boot::handshake::End;
+use oxmpi_boot::handshake::{End, Kind};
 use oxmpi_transport::tcp::connect::Arrivals;
 use std::sync::atomic::Ordering::Release;
 
@@ -328,8 +328,9 @@ pub fn play_network(place: Member) {
     let reached = place.network.expect("a network");
     let own = place.nodes.own_node().number();
     let others = (0..place.nodes.nodes() as u32).filter(|&node| node != own);
-    let mut calls: Vec<_> =
-        others.map(|node| (reached.network.connect(End { node, slot: 0 }).unwrap(), None::<TcpStream>)).collect();
+    let mut calls: Vec<_> = others
+        .map(|node| (reached.network.connect(End { node, slot: 0 }, Kind::Link).unwrap(), None::<TcpStream>))
+        .collect();
     let mut arrivals = Arrivals::new(reached.arrivals);
     let (mut heard, mut silent) = (Vec::new(), Vec::new());
     let expected = if place.local_rank == 0 { place.size - place.local_size } else { 0 };

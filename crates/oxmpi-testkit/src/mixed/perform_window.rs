@@ -4,7 +4,7 @@ use super::perform::{Runner, Seen};
 use super::resolve::View;
 use super::window::{Access, EpochKind, Memory, Planned, SLOTS, What, WindowUse, initial, plan};
 use oxmpi::coll::{self, Blocking};
-use oxmpi::rma;
+use oxmpi::rma::{self, sync};
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -108,9 +108,9 @@ impl Used<'_> {
     fn epoch(&self, kind: EpochKind, mine: &[Planned], ranks: usize, seen: &mut Vec<i32>) -> Result<()> {
         match kind {
             EpochKind::Fence => {
-                self.fence()?;
+                sync::fence(&self.call, 0, self.win)?;
                 self.access_all(mine, seen)?;
-                self.fence()
+                sync::fence(&self.call, 0, self.win)
             }
             EpochKind::PostStart => {
                 let everybody = || (0..ranks as u32).collect::<Box<[u32]>>();
@@ -126,66 +126,26 @@ impl Used<'_> {
                 self.access_all(mine, seen)?;
                 let mut guard = self.call.enter()?;
                 let (window, node) = guard.win_and_node(self.win)?;
-                window.complete(node)?;
+                window.complete(node);
                 self.call.wait_window(&mut guard, self.win, Awaited::Origins, |window| window.try_wait())
             }
             EpochKind::LockAll => {
-                let mut guard = self.call.enter()?;
-                guard.win_mut(self.win)?.window.check_lock_all(0)?;
-                self.call.take_all_locks(&mut guard, self.win)?;
-                guard.win_mut(self.win)?.window.locked_all(true);
-                guard.win_mut(self.win)?.window.synchronize_copies();
-                drop(guard);
+                sync::lock_all(&self.call, 0, self.win)?;
                 self.access_all(mine, seen)?;
-                let mut guard = self.call.enter()?;
-                guard.win(self.win)?.window.check_any_passive()?;
-                oxmpi_base::wait::full_fence();
-                guard.win_mut(self.win)?.window.synchronize_copies();
-                if guard.win_mut(self.win)?.window.unlock_all()? {
-                    guard.win(self.win)?.window.wake_all(guard.engine.node());
-                }
-                Ok(())
+                sync::unlock_all(&self.call, self.win)
             }
             EpochKind::Lock { exclusive } => {
                 // The results are in the order of the accesses.
                 for planned in mine {
-                    self.lock(planned.access.target, exclusive)?;
+                    let target = planned.access.target as i32;
+                    let kind = if exclusive { MPI_LOCK_EXCLUSIVE } else { MPI_LOCK_SHARED };
+                    sync::lock(&self.call, kind, target, 0, self.win)?;
                     self.access_all(std::slice::from_ref(planned), seen)?;
-                    let mut guard = self.call.enter()?;
-                    guard.win_mut(self.win)?.window.synchronize_copies();
-                    if guard.win_mut(self.win)?.window.unlock(planned.access.target as i32)? {
-                        guard.win(self.win)?.window.wake_all(guard.engine.node());
-                    }
+                    sync::unlock(&self.call, target, self.win)?;
                 }
                 Ok(())
             }
         }
-    }
-
-    fn fence(&self) -> Result<()> {
-        let mut guard = self.call.enter()?;
-        let window = &mut guard.win_mut(self.win)?.window;
-        window.check_fence(0)?;
-        window.synchronize_copies();
-        rma::synchronize(&self.call, &mut guard, self.win)?;
-        let window = &mut guard.win_mut(self.win)?.window;
-        window.synchronize_copies();
-        window.end_fence(0);
-        Ok(())
-    }
-
-    fn lock(&self, target: usize, exclusive: bool) -> Result<()> {
-        let mut guard = self.call.enter()?;
-        let window = &mut guard.win_mut(self.win)?.window;
-        let kind = if exclusive { MPI_LOCK_EXCLUSIVE } else { MPI_LOCK_SHARED };
-        let Some(rank) = window.check_lock(kind, target as i32, 0)? else { return Ok(()) };
-        if !window.control.lock(rank).try_take(window.rank, exclusive, true) {
-            self.call.wait_for_lock(&mut guard, self.win, rank, exclusive)?;
-        }
-        let window = &mut guard.win_mut(self.win)?.window;
-        window.locked(rank, exclusive, true);
-        window.synchronize_copies();
-        Ok(())
     }
 
     fn access_all(&self, mine: &[Planned], seen: &mut Vec<i32>) -> Result<()> {

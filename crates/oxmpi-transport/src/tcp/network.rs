@@ -42,6 +42,8 @@ pub(crate) struct Network {
 /// Numbers in the set of descriptors: peers have their own.
 pub const ARRIVALS: u64 = u64::MAX;
 pub const PENDING: u64 = 1 << 40;
+/// Descriptors of others: nothing is done for them here.
+pub const WATCHED: u64 = PENDING | 1 << 41;
 
 /// Between two looks at all sockets, in turns while one is read in each, else in nanoseconds.
 const TURNS: u32 = 16;

@@ -3,7 +3,7 @@
 
 use super::connect::{Arrival, ConnectError};
 use super::joint::{Connection, Joint};
-use super::network::{ARRIVALS, MOST_IDLE, Network, PENDING, number};
+use super::network::{ARRIVALS, MOST_IDLE, Network, PENDING, WATCHED, number};
 use super::rx::{Pullable, TcpRx};
 use super::tx::TcpTx;
 use crate::far::{Far, FarRx};
@@ -15,7 +15,7 @@ use oxmpi_base::socket::{self, Interest, Ready};
 use oxmpi_base::wake_pipe::Sleeper;
 use oxmpi_datatype::{Cursor, Target};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -321,6 +321,20 @@ impl Outgoing {
         let is_waiting = matches!(self.far_entry(peer), Far::Tcp(tcp) if tcp.wants_room());
         if let Some(network) = &mut self.network {
             network.note_sent(peer, is_waiting);
+        }
+    }
+
+    /// A sleep ends from now on when a descriptor that belongs to no link can be read. Its user reads it.
+    pub fn watch(&self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+        match &self.network {
+            Some(network) => network.sleeper.set().add(descriptor, WATCHED, Interest::Read),
+            None => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    pub fn unwatch(&self, descriptor: BorrowedFd<'_>) {
+        if let Some(network) = &self.network {
+            network.sleeper.set().remove(descriptor);
         }
     }
 

@@ -1,13 +1,18 @@
-//! Puts and gets of any datatype. The C boundary handles the most common case itself (one
+//! Accesses with any datatypes, and to ranks of other nodes. The C boundary handles the most common case itself (one
 //! predefined type, mapped memory) and calls these functions for all others.
 //!
 //! The functions take the parts of their arguments, not structs. A struct is passed in memory, and
 //! the compiler would store it also for the common case, where each store delays the next flush.
 
-use oxmpi_abi::Result;
-use oxmpi_abi::handle::{Datatype, Win};
-use oxmpi_core::args::{SourceArg, TargetArg};
+use super::far;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Datatype, Op, Request, Win};
+use oxmpi_abi::{Error, Result, bail};
+use oxmpi_core::args::{At, SourceArg, TargetArg};
 use oxmpi_core::call::Guard;
+use oxmpi_datatype::Target;
+use oxmpi_rma::far::origin::FarRank;
+use oxmpi_rma::{Combine, Flavor, TargetRegion};
 
 /// Writes to a window. `origin` and the last pair are count and datatype at the origin and at the
 /// target; the pair between them is the rank and the displacement of the target.
@@ -27,6 +32,10 @@ pub unsafe fn put(
     // SAFETY: the parts of such an argument, by this function's condition.
     let from = guard.source_of(unsafe { SourceArg::new(address.cast(), origin.0, origin.1) })?;
     match guard.target_region(win, rank, disp, count, datatype)? {
+        Some(TargetRegion { far: Some(there), buf, .. }) => {
+            there.put(far::link(guard, there.node)?, &from, &buf)?;
+            finish_dynamic(guard, there, win)
+        }
         Some(region) => oxmpi_rma::put(guard.engine.node(), &from, &region),
         None => Ok(()),
     }
@@ -49,7 +58,124 @@ pub unsafe fn get(
     // SAFETY: the parts of such an argument, by this function's condition.
     let to = guard.target_of(unsafe { TargetArg::new(address.cast(), origin.0, origin.1) })?;
     match guard.target_region(win, rank, disp, count, datatype)? {
+        Some(TargetRegion { far: Some(there), buf, .. }) => {
+            there.get(far::link(guard, there.node)?, &to, &buf)?;
+            finish_dynamic(guard, there, win)
+        }
         Some(region) => oxmpi_rma::get(guard.engine.node(), &to, &region),
         None => Ok(()),
     }
+}
+
+/// Combines elements of a window with those of the origin, of any datatypes; `old`, if given, gets the previous elements.
+#[inline(never)]
+pub fn accumulate(
+    guard: &mut Guard,
+    origin: SourceArg,
+    old: Option<TargetArg<'static>>,
+    target: At,
+    op: Op,
+    win: Win,
+) -> Result<()> {
+    guard.win(win)?;
+    let handle = op;
+    let op = check_op(op)?;
+    let At { rank, disp, count, datatype } = target;
+    let mut types = vec![datatype];
+    let mut from = None;
+    if op != oxmpi_ops::Op::NoOp {
+        from = Some(guard.source_of(origin)?);
+        types.push(origin.datatype);
+    } else if old.is_none() {
+        bail!(MPI_ERR_OP, "MPI_NO_OP is only for operations that return the old value; use MPI_Get_accumulate");
+    }
+    let mut to = None;
+    if let Some(old) = old {
+        to = Some(guard.target_of(old)?);
+        types.push(old.datatype);
+    }
+    let Some(region) = guard.target_region(win, rank, disp, count, datatype)? else { return Ok(()) };
+    if region.buf.is_empty() && from.as_ref().is_none_or(|from| from.is_empty()) {
+        return Ok(());
+    }
+    let types = types.into_iter().map(|datatype| guard.datatype(datatype)).collect::<Result<Vec<_>>>()?;
+    let element = oxmpi_rma::only_element(&types)?;
+    let handles = [handle.0 as u32, element.handle.into()];
+    let with = Combine { op, kernel: oxmpi_ops::kernel(op, element)?, extent: element.extent(), handles };
+    let target = (&**types[0], count as u64);
+    if let Some(there) = region.far {
+        let link = far::link(guard, there.node)?;
+        there.accumulate(link, (&with, element), from.as_ref(), to.as_ref(), &region.buf)?;
+        return finish_dynamic(guard, there, win);
+    }
+    let window = &guard.win(win)?.window;
+    window.accumulate(guard.engine.node(), (&with, element), from.as_ref(), to.as_ref(), &region, target)
+}
+
+/// Compares and swaps an element of a window that is on another node, or that does not take the short path; whether it was
+/// swapped, as far as that is known yet.
+///
+/// # Safety
+/// The three addresses are those of one element of the type, which has `bytes` bytes; `old` may be written until the
+/// operation is complete.
+pub unsafe fn compare_and_swap(
+    guard: &mut Guard,
+    (new, compare, old): (*const u8, *const u8, *mut u8),
+    bytes: usize,
+    target: At,
+    win: Win,
+) -> Result<bool> {
+    let At { rank, disp, datatype, .. } = target;
+    let Some(region) = guard.target_region(win, rank, disp, 1, datatype)? else { return Ok(true) };
+    if let Some(there) = region.far {
+        let Some(element) = guard.datatype(datatype)?.only() else {
+            bail!(MPI_ERR_TYPE, "the datatype is not predefined");
+        };
+        // SAFETY: both are one element, which may be read during this call: this function's condition.
+        let both =
+            unsafe { [std::slice::from_raw_parts(new, bytes), std::slice::from_raw_parts(compare, bytes)].concat() };
+        // SAFETY: the result may be written until the operation is complete, which the next synchronisation waits for.
+        let old = unsafe { Target::dense(old, bytes) };
+        there.compare_and_swap(far::link(guard, there.node)?, element, &both, &old, &region.buf)?;
+        finish_dynamic(guard, there, win)?;
+        return Ok(true);
+    }
+    let window = &guard.win(win)?.window;
+    // SAFETY: the target is in its window and may be accessed; the other three are one element of the type each.
+    unsafe {
+        match (region.remote_run(), region.buf.as_dense()) {
+            (None, Some(at)) => Ok(window.compare_and_swap(region.rank, at, bytes, new, compare, old)),
+            (Some(run), _) => window.compare_and_swap_remote(guard.engine.node(), run, bytes, new, compare, old),
+            (None, None) => Ok(true),
+        }
+    }
+}
+
+/// Completes an operation on a dynamic window. Only the agent knows what the target has attached, and a program should
+/// hear of memory that is not attached from the call that names it.
+fn finish_dynamic(guard: &mut Guard, there: FarRank, win: Win) -> Result<()> {
+    match guard.win(win)?.window.flavor {
+        Flavor::Dynamic => far::flush(guard, &[there.node]),
+        _ => Ok(()),
+    }
+}
+
+/// The request of an operation that was just called: its local part is complete.
+pub fn request(guard: &mut Guard, rank: i32, win: Win) -> Result<Request> {
+    let nodes = far::nodes_of(guard, win, Some(rank))?;
+    far::flush_local(guard, &nodes)?;
+    Ok(guard.sent)
+}
+
+pub fn check_op(op: Op) -> Result<oxmpi_ops::Op> {
+    oxmpi_ops::predefined(op.0).ok_or_else(|| bad_op(op))
+}
+
+#[cold]
+fn bad_op(op: Op) -> Error {
+    let text = match op {
+        MPI_OP_NULL => String::from("the operation is MPI_OP_NULL"),
+        _ => format!("{:#x} is not a predefined operation; accumulates allow no others", op.0),
+    };
+    Error::new(MPI_ERR_OP, text)
 }

@@ -2,7 +2,9 @@
 //! performs the accesses.
 
 pub mod access;
+pub mod far;
 pub mod hints;
+pub mod sync;
 pub mod window;
 
 pub use window::{WindowArgs, make, map_together, remove, synchronize};

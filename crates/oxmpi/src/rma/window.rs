@@ -1,5 +1,6 @@
 //! Making and freeing windows: agreement on their memory, synchronisation, release.
 
+use super::far;
 use super::hints::{GRANULARITY, NONCONTIGUOUS};
 use crate::comm::{check_intra, own_peer, run_agreement};
 use oxmpi_abi::constants::*;
@@ -15,6 +16,7 @@ use oxmpi_core::group::Group;
 use oxmpi_core::info::Info;
 use oxmpi_core::wait::window::Awaited;
 use oxmpi_core::window::Win;
+use oxmpi_rma::far::wire::{Place, Registration};
 use oxmpi_rma::{Control, Flavor, Window, WindowMember, WindowSpec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,17 +46,20 @@ struct MemberInfo {
     /// If the program's memory lies in the segment: the area, and the offset in it.
     area: Area,
     inside: usize,
+    /// The number of the window, if this process is the one that gives it.
+    number: u64,
 }
 
-const INFO_WORDS: usize = 10;
+const INFO_WORDS: usize = 11;
 
 impl MemberInfo {
     fn words(self) -> [u64; INFO_WORDS] {
-        let MemberInfo { size, unit, address, granularity, contiguous, alignment, probe, area, inside } = self;
+        let MemberInfo { size, unit, address, granularity, contiguous, alignment, probe, area, inside, number } = self;
         let [size, address, alignment, probe, inside] =
             [size, address, alignment, probe, inside].map(|word| word as u64);
         let [start, length] = [area.offset, area.bytes].map(|word| word as u64);
-        [size, unit as u64, address, granularity, u64::from(contiguous), alignment, probe, start, length, inside]
+        let contiguous = u64::from(contiguous);
+        [size, unit as u64, address, granularity, contiguous, alignment, probe, start, length, inside, number]
     }
 
     fn from_words(words: &[u64]) -> MemberInfo {
@@ -69,6 +74,7 @@ impl MemberInfo {
             probe: number(6),
             area: Area { offset: number(7), bytes: number(8) },
             inside: number(9),
+            number: words[10],
         }
     }
 }
@@ -86,7 +92,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
     check_intra(found)?;
     let (members, rank, session) = (found.group.clone(), found.rank as usize, found.session);
     let WindowArgs { flavor, address, size, unit, hints, alignment } = args;
-    check_nodes(guard, comm, flavor)?;
+    let has_nodes = check_nodes(guard, comm, flavor)?;
     let shared = if flavor == Flavor::Create && size > 0 { guard.memory.area_of(address, size) } else { None };
     let (area, inside) = shared.unwrap_or((Area { offset: 0, bytes: 0 }, 0));
     let own_info = MemberInfo {
@@ -99,17 +105,26 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         probe: (&raw const PROBE).expose_provenance(),
         area,
         inside,
+        number: if has_nodes && rank == 0 { new_number(guard) } else { 0 },
     };
     let participants = guard.comm_mut(comm)?.participants(own);
     let words = run_agreement(call, guard, |io| async move { io.gather(&participants, &own_info.words()).await })?;
     let all: Vec<MemberInfo> = words.chunks_exact(INFO_WORDS).map(MemberInfo::from_words).collect();
+    let number = has_nodes.then_some(all[0].number);
+    let nodes: Vec<Option<u32>> = (0..all.len()).map(|other| other_node(guard, &members, other)).collect();
 
     // The program's own memory is accessed with system calls, unless a process is not allowed to.
     let mut separate = false;
     let reached = |one: &MemberInfo| one.area.bytes > 0 || one.size == 0;
     if flavor == Flavor::Dynamic || (flavor == Flavor::Create && !all.iter().all(reached)) {
-        let next = (rank + 1) % all.len();
-        let can = next == rank || can_reach(guard, members.peer(Rank::new(next)), all[next].probe);
+        let next = (1..=all.len()).map(|step| (rank + step) % all.len()).find(|&next| nodes[next].is_none());
+        let next = next.unwrap_or(rank);
+        let mut can = next == rank || can_reach(guard, members.peer(Rank::new(next)), all[next].probe);
+        if has_nodes {
+            // The agent must reach it, too. What it cannot tell is told by the registration below.
+            let reaches = far::can_be_reached(guard, own_info.probe, PROBE_VALUE).unwrap_or(false);
+            can = can && guard.engine.may_copy() && reaches;
+        }
         let participants = guard.comm_mut(comm)?.participants(own);
         separate = !run_agreement(call, guard, |io| async move { io.all(&participants, can).await })?;
     }
@@ -121,8 +136,12 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         );
     }
 
-    let plan = MemoryLayout::new(flavor, &all, separate)?;
-    let mapping = map_together(call, guard, comm, rank, plan.bytes)?;
+    let plan = MemoryLayout::new(flavor, &all, &nodes, separate)?;
+    let leader = nodes.iter().position(Option::is_none).unwrap_or(rank);
+    let mapping = match has_nodes {
+        false => map_together(call, guard, comm, rank, plan.bytes)?,
+        true => map_on_each_node(call, guard, comm, (rank, leader), plan.bytes)?,
+    };
     let mapped = mapping.and_then(|mapping| Ok((mapping, map_others(guard, &members, &all, rank, separate)?)));
     let (offset, mapped) = match mapped {
         Ok(mapped) => (plan.aligned(rank, &mapped.0), Ok(mapped)),
@@ -133,15 +152,16 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
     let offsets = run_agreement(call, guard, |io| async move { io.gather(&participants, &[offset as u64]).await })?;
     let (mapping, others) = mapped?;
     if offsets.contains(&0) {
-        if rank == 0 {
+        if rank == leader {
             guard.engine.node_mut().release(mapping.area());
         }
         bail!(MPI_ERR_NO_MEM, "another process cannot map the window's memory");
     }
     let member = |number: usize| {
         let MemberInfo { size, unit, address, area, .. } = all[number];
-        let offset = plan.offset(number, &offsets);
-        WindowMember { process: members.peer(Rank::new(number)), size, unit, address, offset, shared: area.bytes > 0 }
+        let (offset, process) = (plan.offset(number, &offsets), members.peer(Rank::new(number)));
+        let (shared, node) = (area.bytes > 0, nodes[number]);
+        WindowMember { process, size, unit, address, offset, shared, node }
     };
     let granularity = all[0].granularity as usize;
     let agreed = granularity > 0 && all.iter().all(|one| one.granularity == all[0].granularity);
@@ -159,20 +179,32 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         single_copy,
         mapping,
         others,
+        number,
     };
     // SAFETY: the mapping is as large as the layout requires, and fresh, so it is all zeroes.
     let window = unsafe { Window::new(spec) };
+    if let Some(number) = number {
+        let place = match flavor {
+            Flavor::Create | Flavor::Dynamic if separate => Place::InArea(offset as u64),
+            Flavor::Create if area.bytes > 0 => {
+                Place::InOther { area: (area.offset as u64, area.bytes as u64), inside: inside as u64 }
+            }
+            Flavor::Create | Flavor::Dynamic => Place::InProcess(address as u64),
+            Flavor::Allocate | Flavor::Shared => Place::InArea(offset as u64),
+        };
+        register(call, guard, comm, &window, (number, size, place))?;
+    }
     let group = Arc::new(Group::new(members, session));
     let made = Win { window, group, errhandler: MPI_ERRORS_ARE_FATAL, name: Vec::new(), hints };
     guard.add_window(made)
 }
 
-/// An error when the ranks are on several nodes. All ranks detect it, since all know the nodes of
-/// all.
-fn check_nodes(guard: &Guard, comm: Comm, flavor: Flavor) -> Result<()> {
+/// Whether the ranks are on several nodes, and an error if they cannot have a window there. All ranks find the same, since
+/// all know the nodes of all.
+fn check_nodes(guard: &Guard, comm: Comm, flavor: Flavor) -> Result<bool> {
     let found = guard.comm(comm)?;
     if guard.is_on_this_node(&found.group) {
-        return Ok(());
+        return Ok(false);
     }
     let name = found.describe();
     if flavor == Flavor::Shared {
@@ -182,10 +214,54 @@ fn check_nodes(guard: &Guard, comm: Comm, flavor: Flavor) -> Result<()> {
              MPI_COMM_TYPE_SHARED makes communicators whose processes do"
         );
     }
-    bail!(
-        MPI_ERR_OTHER,
-        "the processes of {name} are on several nodes; OxMPI has no one-sided communication between nodes yet"
-    )
+    let node = guard.engine.node();
+    if guard.agents.is_none() || found.group.iter().any(|process| node.is_foreign(process)) {
+        bail!(
+            MPI_ERR_OTHER,
+            "the processes of {name} are on several nodes; a window needs the agents of one job on several hosts there"
+        );
+    }
+    Ok(true)
+}
+
+/// The node of a rank, if it is not this one's.
+fn other_node(guard: &Guard, members: &Ranks, rank: usize) -> Option<u32> {
+    let (node, process) = (guard.engine.node(), members.peer(Rank::new(rank)));
+    (!node.shares_memory(process)).then(|| node.id_of(process).node.number())
+}
+
+fn new_number(guard: &mut Guard) -> u64 {
+    let own = guard.engine.node().nodes().own().index();
+    guard.agents.as_mut().map_or(0, |agents| agents.new_window(own))
+}
+
+/// Tells the agent of each node about the window. No rank goes on before all agents know it.
+fn register(
+    call: &Call,
+    guard: &mut Guard,
+    comm: Comm,
+    window: &Window,
+    (number, size, memory): (u64, usize, Place),
+) -> Result<()> {
+    let area = window.area();
+    let told = Registration {
+        ranks: window.size() as u32,
+        dynamic: window.flavor == Flavor::Dynamic,
+        block_shift: window.block_shift() as u8,
+        area: (area.offset as u64, area.bytes as u64),
+        memory,
+        size: size as u64,
+    };
+    let registered = far::register(guard, number, window.rank, &told);
+    let own = own_peer(guard);
+    let participants = guard.comm_mut(comm)?.participants(own);
+    let can = registered.is_ok();
+    let all = run_agreement(call, guard, |io| async move { io.all(&participants, can).await })?;
+    registered?;
+    if !all {
+        bail!(MPI_ERR_OTHER, "the agent of another node cannot serve the window");
+    }
+    Ok(())
 }
 
 /// Maps memory from `MPI_Alloc_mem` of other ranks.
@@ -197,10 +273,11 @@ fn map_others(
     separate: bool,
 ) -> Result<Vec<Option<(Mapping, usize)>>> {
     let map = |(number, one): (usize, &MemberInfo)| {
-        if separate || number == rank || one.area.bytes == 0 {
+        let process = members.peer(Rank::new(number));
+        if separate || number == rank || one.area.bytes == 0 || !guard.engine.node().shares_memory(process) {
             return Ok(None);
         }
-        match guard.engine.node().map(members.peer(Rank::new(number)), one.area) {
+        match guard.engine.node().map(process, one.area) {
             Ok(mapping) => Ok(Some((mapping, one.inside))),
             Err(error) => bail!(MPI_ERR_NO_MEM, "the memory of rank {number} cannot be mapped: {error}"),
         }
@@ -229,15 +306,16 @@ struct MemoryLayout {
 }
 
 impl MemoryLayout {
-    fn new(flavor: Flavor, all: &[MemberInfo], separate: bool) -> Result<MemoryLayout> {
+    /// `nodes`: the nodes of ranks that are not on this one, and have no memory here.
+    fn new(flavor: Flavor, all: &[MemberInfo], nodes: &[Option<u32>], separate: bool) -> Result<MemoryLayout> {
         let control = Control::bytes(all.len(), flavor == Flavor::Dynamic);
         let contiguous = all.iter().all(|one| one.contiguous);
         let has_memory = separate || matches!(flavor, Flavor::Allocate | Flavor::Shared);
         let mut end = Some(control);
         let mut starts = Vec::with_capacity(all.len());
-        for one in all {
+        for (one, node) in all.iter().zip(nodes) {
             starts.push(end.unwrap_or(0));
-            if !has_memory {
+            if !has_memory || node.is_some() {
                 continue;
             }
             // Addresses are already aligned to pages; for larger alignments there is extra room.
@@ -303,10 +381,39 @@ pub fn map_together(call: &Call, guard: &mut Guard, comm: Comm, rank: usize, byt
     }))
 }
 
+/// As [`map_together`], for the ranks of each node: the first one of a node, `leader`, allocates.
+fn map_on_each_node(
+    call: &Call,
+    guard: &mut Guard,
+    comm: Comm,
+    (rank, leader): (usize, usize),
+    bytes: usize,
+) -> Result<Result<Mapping>> {
+    let mut words = [0; 2];
+    if rank == leader
+        && bytes as u64 <= physical_memory()
+        && let Ok(area) = guard.engine.node_mut().allocate(bytes)
+    {
+        words = [area.offset as u64, area.bytes as u64];
+    }
+    let own = own_peer(guard);
+    let participants = guard.comm_mut(comm)?.participants(own);
+    let owner = participants.members.peer(Rank::new(leader));
+    let all = run_agreement(call, guard, |io| async move { io.gather(&participants, &words).await })?;
+    let none =
+        || Error::new(MPI_ERR_NO_MEM, format!("no shared memory for the {bytes} bytes of this node's processes"));
+    let area = match all.chunks_exact(2).nth(leader) {
+        Some(&[offset, bytes]) if bytes > 0 => Area { offset: offset as usize, bytes: bytes as usize },
+        _ => return Ok(Err(none())),
+    };
+    Ok(guard.engine.node().map(owner, area).map_err(|error| none().within(error)))
+}
+
 /// Waits for all ranks of a window.
 pub fn synchronize(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
     for round in 0..guard.win(win)?.window.control.rounds() {
         let goal = guard.win(win)?.window.arrive(guard.engine.node(), round);
+        far::tell_round(guard, win, round, goal)?;
         call.wait_window(guard, win, Awaited::Round(round, goal), |window| window.has_arrived(round, goal))?;
     }
     Ok(())
@@ -319,21 +426,28 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     call.library().delete_attributes(Object::Win(win))?;
     let mut guard = call.enter()?;
     guard.win_mut(win)?.window.synchronize_copies();
+    let nodes = far::nodes_of(&guard, win, None)?;
+    far::flush(&mut guard, &nodes)?;
     synchronize(call, &mut guard, win)?;
     guard.win_mut(win)?.window.synchronize_copies();
-    // The first rank frees the memory when no rank uses it any more.
     let window = &guard.win(win)?.window;
-    let others = window.size() as u32 - 1;
-    if window.rank == 0 {
+    if let (Some(number), rank) = (window.number(), window.rank) {
+        far::unregister(&mut guard, number, rank)?;
+    }
+    // The first rank of the node frees the memory when no rank uses it any more.
+    let window = &guard.win(win)?.window;
+    let leader = window.near_ranks().next().unwrap_or(window.rank);
+    let others = window.near_ranks().count() as u32 - 1;
+    if window.rank == leader {
         let left = |window: &mut Window| window.control.left().load(Ordering::Acquire) == others;
         call.wait_window(&mut guard, win, Awaited::All, left)?;
     } else {
-        let first = window.process_of(0);
+        let first = window.process_of(leader);
         window.control.left().fetch_add(1, Ordering::SeqCst);
         guard.engine.node().wake(first);
     }
     let Some(removed) = guard.remove_window(win) else { return Ok(()) };
-    let (area, is_first) = (removed.window.area(), removed.window.rank == 0);
+    let (area, is_first) = (removed.window.area(), removed.window.rank == leader);
     call.library().errhandlers().detach(removed.errhandler);
     drop(removed);
     if is_first {

@@ -1,0 +1,189 @@
+//! Synchronisation of windows: fences, post and start, locks, flushes. Operations on ranks of this node are complete when
+//! they return; those on other nodes are completed here, by their agents.
+//!
+//! Assertions: with NOPRECEDE and NOSUCCEED a fence does not synchronise; with NOCHECK a start does not wait, and a lock
+//! takes nothing. The others save nothing where memory is coherent.
+
+use super::{far, synchronize};
+use oxmpi_abi::Result;
+use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::{Group, Win};
+use oxmpi_base::wait::full_fence;
+use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::wait::window::Awaited;
+use oxmpi_rma::Unlocked;
+use oxmpi_rma::far::wire::Kind;
+
+pub fn fence(call: &Call, assertion: i32, win: Win) -> Result<()> {
+    let mut guard = call.enter()?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.check_fence(assertion)?;
+    window.synchronize_copies();
+    let nodes = far::nodes_of(&guard, win, None)?;
+    // Also after an error all ranks synchronise: the others wait for this one.
+    let flushed = far::flush(&mut guard, &nodes);
+    let alone = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+    if assertion & alone == alone {
+        full_fence();
+    } else {
+        synchronize(call, &mut guard, win)?;
+    }
+    let window = &mut guard.win_mut(win)?.window;
+    window.synchronize_copies();
+    window.end_fence(assertion);
+    flushed
+}
+
+// ---- post, start, complete, wait ----
+
+pub fn post(call: &Call, group: Group, assertion: i32, win: Win) -> Result<()> {
+    let mut guard = call.enter()?;
+    let origins = guard.win(win)?.ranks_of(guard.group(group)?)?;
+    let (window, node) = guard.win_and_node(win)?;
+    window.synchronize_copies();
+    let there = window.post(node, origins, assertion)?;
+    far::notify(&mut guard, Kind::Post, &there)
+}
+
+pub fn start(call: &Call, group: Group, assertion: i32, win: Win) -> Result<()> {
+    let mut guard = call.enter()?;
+    let targets = guard.win(win)?.ranks_of(guard.group(group)?)?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.check_start(assertion)?;
+    window.start(targets);
+    if assertion & MPI_MODE_NOCHECK == 0 {
+        let exposed = call.wait_window(&mut guard, win, Awaited::Targets, |window| window.is_exposed_to_us());
+        if let Err(error) = exposed {
+            guard.win_mut(win)?.window.take_back_start();
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+pub fn complete(call: &Call, win: Win) -> Result<()> {
+    let mut guard = call.enter()?;
+    let there = guard.win(win)?.window.far_targets()?;
+    let nodes: Vec<u32> = there.iter().map(|there| there.node).collect();
+    // The agent counts the completion behind the operations that were sent before it.
+    let told = far::notify(&mut guard, Kind::Complete, &there).and_then(|()| far::flush(&mut guard, &nodes));
+    let (window, node) = guard.win_and_node(win)?;
+    window.complete(node);
+    told
+}
+
+pub fn wait(call: &Call, win: Win) -> Result<()> {
+    let mut guard = call.enter()?;
+    guard.win(win)?.window.check_posted()?;
+    call.wait_window(&mut guard, win, Awaited::Origins, |window| window.try_wait())?;
+    guard.win_mut(win)?.window.synchronize_copies();
+    Ok(())
+}
+
+pub fn test(call: &Call, win: Win) -> Result<bool> {
+    let mut guard = call.enter()?;
+    guard.win(win)?.window.check_posted()?;
+    guard.progress();
+    let window = &mut guard.win_mut(win)?.window;
+    let done = window.try_wait();
+    match done {
+        true => window.synchronize_copies(),
+        false => guard.asked_window_in_vain(win, Awaited::Origins)?,
+    }
+    Ok(done)
+}
+
+// ---- locks ----
+
+pub fn lock(call: &Call, lock_type: i32, rank: i32, assertion: i32, win: Win) -> Result<()> {
+    let mut guard = call.enter()?;
+    let window = &mut guard.win_mut(win)?.window;
+    let Some(rank) = window.check_lock(lock_type, rank, assertion)? else {
+        window.lock_proc_null();
+        return Ok(());
+    };
+    let exclusive = lock_type == MPI_LOCK_EXCLUSIVE;
+    let truly = assertion & MPI_MODE_NOCHECK == 0;
+    match window.far_rank(rank) {
+        Some(there) if truly => far::lock(call, &mut guard, win, there, exclusive)?,
+        None if truly && !window.control.lock(rank).try_take(window.rank, exclusive, true) => {
+            call.wait_for_lock(&mut guard, win, rank, exclusive)?;
+        }
+        _ => {}
+    }
+    let window = &mut guard.win_mut(win)?.window;
+    window.locked(rank, exclusive, truly);
+    window.synchronize_copies();
+    Ok(())
+}
+
+pub fn lock_all(call: &Call, assertion: i32, win: Win) -> Result<()> {
+    let mut guard = call.enter()?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.check_lock_all(assertion)?;
+    let truly = assertion & MPI_MODE_NOCHECK == 0;
+    if truly {
+        far::lock_all(call, &mut guard, win)?;
+    }
+    let window = &mut guard.win_mut(win)?.window;
+    window.locked_all(truly);
+    window.synchronize_copies();
+    Ok(())
+}
+
+pub fn unlock(call: &Call, rank: i32, win: Win) -> Result<()> {
+    let mut guard = call.enter()?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.synchronize_copies();
+    match window.unlock(rank)? {
+        Unlocked::Nothing => Ok(()),
+        Unlocked::Wake => wake_all(&guard, win),
+        Unlocked::Far(there, taken) => far::unlock(&mut guard, there, taken),
+    }
+}
+
+pub fn unlock_all(call: &Call, win: Win) -> Result<()> {
+    let mut guard = call.enter()?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.synchronize_copies();
+    let taken = window.check_locked_all()?;
+    // Also when an agent tells of an error, the epoch ends.
+    let done = far::unlock_all(&mut guard, win, taken);
+    if guard.win_mut(win)?.window.unlock_all()? {
+        wake_all(&guard, win)?;
+    }
+    done
+}
+
+fn wake_all(guard: &Guard, win: Win) -> Result<()> {
+    guard.win(win)?.window.wake_all(guard.engine.node());
+    // Another thread of this process may wait for the same lock.
+    guard.wake_siblings();
+    Ok(())
+}
+
+// ---- flushes ----
+
+/// `rank`: `None` for all ranks. The caller has checked that they are locked.
+#[cold]
+pub fn flush_far(guard: &mut Guard, rank: Option<i32>, win: Win) -> Result<()> {
+    let nodes = far::nodes_of(guard, win, rank)?;
+    full_fence();
+    far::flush(guard, &nodes)
+}
+
+#[cold]
+pub fn flush_local_far(guard: &mut Guard, rank: Option<i32>, win: Win) -> Result<()> {
+    let nodes = far::nodes_of(guard, win, rank)?;
+    far::flush_local(guard, &nodes)
+}
+
+/// Also allowed outside an epoch. Programs that poll their own memory call this repeatedly.
+pub fn sync(call: &Call, win: Win) -> Result<()> {
+    let mut guard = call.enter()?;
+    let window = &mut guard.win_mut(win)?.window;
+    window.synchronize_copies();
+    window.poll_requests();
+    full_fence();
+    Ok(())
+}
