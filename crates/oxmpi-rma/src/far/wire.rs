@@ -170,7 +170,7 @@ impl Request {
             Kind::Put => payload == length && (1..=most).contains(&length),
             Kind::Get => payload == 0 && (1..=most).contains(&length),
             Kind::Accumulate => (payload == 0 || payload == length) && (1..=most).contains(&length),
-            Kind::CompareAndSwap => payload == 2 * length && (1..=MOST_COMPARED as u64).contains(&length),
+            Kind::CompareAndSwap => (1..=MOST_COMPARED as u64).contains(&length) && payload == 2 * length,
             Kind::Register => payload == REGISTRATION as u64,
             Kind::Type => {
                 let end = position.checked_add(payload);
