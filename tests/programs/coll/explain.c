@@ -11,6 +11,7 @@
 // expect-stderr: rank 0 of reversed: no board yet, because 
 // expect-stderr: rank 0 of reversed: MPI_Barrier: 
 // expect-stderr: dissemination, because 
+// one-host: it reads the reasons for a board
 // With OXMPI_EXPLAIN=1 rank 0 of each communicator says on stderr which way each operation goes, and why.
 #include "../check.h"
 

@@ -1,4 +1,5 @@
 // ranks: 1 2 3 4 7 8
+// one-host: it is about the parts of one machine
 // Communicators that follow the hardware. The program confines its processes to one CPU each, as far as it may, so that there is
 // something to follow.
 #define _GNU_SOURCE

@@ -6,6 +6,7 @@
 // expect-stderr: process 0: messages to process 1: 100 bytes, offered with its bytes, because synchronous mode
 // expect-stderr: process 0: long messages from process 1: 100000 bytes, 
 // expect-stderr: as packets, because the sender's buffer has many short pieces
+// one-host: it reads the reasons for a ring
 // With OXMPI_EXPLAIN=1 process 0 explains how messages to and from each other process are sent, and why.
 #include "../check.h"
 

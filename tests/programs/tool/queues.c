@@ -1,4 +1,5 @@
 // ranks: 1 2 5
+// one-host: it counts all messages, and between hosts the library sends more of its own
 // The lengths of the queues are right: of unexpected messages, by communicator and by sender, with
 // their memory, and of posted receives. Messages up to the eager limit arrive without a receive,
 // longer ones stay with their sender.

@@ -18,7 +18,12 @@ pub struct Header {
     pub expect_stdout: Vec<String>,
     pub expect_stderr: Vec<String>,
     pub min_cpus: usize,
+    /// Why the program is not run on several hosts.
+    pub one_host: Option<String>,
 }
+
+/// A sample of runs on several hosts has no larger ones, where there are smaller ones.
+const SAMPLE_RANKS: usize = 5;
 
 #[derive(Debug, PartialEq)]
 pub enum Exit {
@@ -39,6 +44,7 @@ impl Header {
             expect_stdout: Vec::new(),
             expect_stderr: Vec::new(),
             min_cpus: 1,
+            one_host: None,
         };
         for (number, line) in (1..).zip(text.lines()) {
             let Some(comment) = line.strip_prefix("//").or_else(|| line.strip_prefix('!')) else { break };
@@ -55,6 +61,18 @@ impl Header {
     /// The runs that the header asks for: every size with every list of arguments.
     pub fn runs(&self) -> impl Iterator<Item = (usize, &[String])> {
         self.ranks.iter().flat_map(|&ranks| self.args.iter().map(move |args| (ranks, args.as_slice())))
+    }
+
+    /// Reduces it to runs on several hosts, with only the largest of the small sizes if a `sample` is enough.
+    /// `false`: there are none, because the program is about one host, or chooses hosts itself.
+    pub fn on_hosts(&mut self, sample: bool) -> bool {
+        let places = self.launch.iter().any(|word| word.starts_with("--pretend") || word.starts_with("--host"));
+        self.ranks.retain(|ranks| *ranks > 1);
+        if sample && let Some(largest) = self.ranks.iter().copied().filter(|ranks| *ranks <= SAMPLE_RANKS).max() {
+            self.ranks = vec![largest];
+        }
+        self.timeout *= 2;
+        self.one_host.is_none() && !places && !self.ranks.is_empty()
     }
 
     pub fn sizes(&self) -> String {
@@ -87,6 +105,8 @@ impl Header {
             "expect-stdout" => self.expect_stdout.push(value.to_owned()),
             "expect-stderr" => self.expect_stderr.push(value.to_owned()),
             "min-cpus" => self.min_cpus = number(key, value)?,
+            "one-host" if value.is_empty() => return Err("one-host: gives no reason".to_owned()),
+            "one-host" => self.one_host = Some(value.to_owned()),
             _ => return Err(format!("unknown key `{key}:` in the header (see CONTRIBUTING.md)")),
         }
         Ok(())
@@ -131,6 +151,20 @@ mod tests {
     }
 
     #[test]
+    fn runs_on_several_hosts() {
+        let on_hosts = |text: &str, sample| {
+            let mut header = Header::parse(text).expect("a good header");
+            header.on_hosts(sample).then_some(header.ranks)
+        };
+        assert_eq!(on_hosts("// ranks: 1 2 5 8", false), Some(vec![2, 5, 8]));
+        assert_eq!(on_hosts("// ranks: 1 2 5 8", true), Some(vec![5]));
+        assert_eq!(on_hosts("// ranks: 16 8", true), Some(vec![16, 8]));
+        assert_eq!(on_hosts("// ranks: 1", true), None);
+        assert_eq!(on_hosts("// ranks: 2\n// one-host: it counts the CPUs", true), None);
+        assert_eq!(on_hosts("// ranks: 2\n// launch: --pretend-nodes 2", true), None);
+    }
+
+    #[test]
     fn no_header_is_a_header() {
         let header = Header::parse("#include <mpi.h>\n").expect("an empty header");
         assert_eq!(header.runs().collect::<Vec<_>>(), [(1, [].as_slice()), (2, &[]), (4, &[])]);
@@ -138,7 +172,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_errors() {
-        let bad = ["// rank: 2", "// ranks: two", "// ranks:", "// timeout: 0", "// env: X", "// expect-exit: bad"];
+        let bad = ["// rank: 2", "// ranks: two", "// ranks:", "// timeout: 0", "// env: X", "// expect-exit: bad", "// one-host:"];
         for text in bad {
             assert!(Header::parse(text).is_err_and(|error| error.starts_with("line 1: ")), "{text}");
         }

@@ -119,7 +119,11 @@ impl Job<'_> {
 
     fn command(&self) -> Command {
         let mut command = Command::new(self.options.prefix.join("bin/mpirun"));
-        command.arg("-n").arg(self.ranks.to_string()).args(&self.header.launch).arg(self.binary);
+        command.arg("-n").arg(self.ranks.to_string());
+        if let Some(hosts) = self.options.hosts {
+            command.arg("--pretend-hosts").arg(hosts.to_string());
+        }
+        command.args(&self.header.launch).arg(self.binary);
         // So that a header can start the program several times: `args: a : -n 2 {program} b`.
         for arg in self.args {
             command.arg(if arg == "{program}" { self.binary.as_os_str() } else { arg.as_ref() });

@@ -32,6 +32,8 @@ cargo xtask test-programs [FILTER…] [OPTIONS]
   --programs D   where the programs are (default: tests/programs)
   --no-build     compile nothing: the binaries are in B already, made here or on another machine
   --repeat N     run each program N times at each size
+  --hosts N      on N pretended hosts: all programs that can run there, at all sizes above 1
+  --sample       with --hosts: one size of each program
   -j N           run N programs at a time (default: 1; a run at many ranks loads the machine already)
   --list         print the programs and their sizes, and run nothing";
 
@@ -68,6 +70,8 @@ struct Options {
     no_build: bool,
     repeat: usize,
     jobs: usize,
+    hosts: Option<usize>,
+    sample: bool,
     list: bool,
 }
 
@@ -83,6 +87,8 @@ impl Options {
             no_build: false,
             repeat: 1,
             jobs: 1,
+            hosts: None,
+            sample: false,
             list: false,
         };
         let mut args = args.iter();
@@ -100,6 +106,8 @@ impl Options {
                 "--no-build" => options.no_build = true,
                 "--repeat" => options.repeat = number(value()?)?,
                 "-j" => options.jobs = number(value()?)?,
+                "--hosts" => options.hosts = Some(number(value()?)?),
+                "--sample" => options.sample = true,
                 "--list" => options.list = true,
                 option if option.starts_with('-') => {
                     return Err(format!("unknown option `{option}`\n{HELP}"));
@@ -154,6 +162,9 @@ impl Suite {
             let wanted = with.is_empty() || with.iter().any(|part| program.name.contains(part));
             wanted && !without.iter().any(|part| program.name.contains(&part[1..]))
         });
+        if options.hosts.is_some() {
+            programs.retain_mut(|program| program.header.as_mut().map_or(true, |header| header.on_hosts(options.sample)));
+        }
         programs.sort_by(|a, b| a.name.cmp(&b.name));
         if programs.is_empty() {
             return Err(format!("no program in {} matches {:?}", options.programs.display(), options.filters));

@@ -49,6 +49,8 @@ impl Folder {
             no_build: false,
             repeat,
             jobs: 2,
+            hosts: None,
+            sample: false,
             list: false,
         }
     }
