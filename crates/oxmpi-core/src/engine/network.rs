@@ -96,6 +96,9 @@ impl Engine {
 
     /// Says farewell to all peers of other nodes, once nothing is under way any more; `true` when all have heard it.
     pub fn part(&mut self) -> bool {
+        if self.rx.has_network() {
+            self.messages.tx.say_leave();
+        }
         if !self.is_flushed() {
             return false;
         }

@@ -30,6 +30,8 @@ pub const EASE: u8 = 0xf1;
 pub const SWITCH: u8 = 0xf2;
 /// The last frame of all.
 pub const BYE: u8 = 0xf3;
+/// The sender receives nothing more, but may have something to send.
+pub const LEAVE: u8 = 0xf4;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
@@ -112,7 +114,7 @@ impl Header {
     fn form(&self) -> Option<Form> {
         let length = self.length as usize;
         match self.kind {
-            PRESS | EASE | SWITCH | BYE => (length == 0).then_some(Form::Link),
+            PRESS | EASE | SWITCH | BYE | LEAVE => (length == 0).then_some(Form::Link),
             EAGER => {
                 let (prefix, most) = if self.flags == 0 { (0, MOST_EAGER) } else { (OFFER_BYTES, MOST_WITH_BYTES) };
                 let is_whole = length.checked_sub(prefix).is_some_and(|data| data as u64 == self.total && data <= most);

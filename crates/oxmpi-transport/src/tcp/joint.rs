@@ -18,6 +18,8 @@ pub(crate) struct Joint {
     pressed: AtomicBool,
     /// What the peer is to be told of our own store.
     wanted: AtomicU8,
+    /// The peer has said LEAVE, or BYE.
+    leaves: AtomicBool,
     /// The peer has said BYE.
     bye: AtomicBool,
     /// A connection of our own is being made.
@@ -41,6 +43,7 @@ impl Joint {
             name,
             pressed: AtomicBool::new(false),
             wanted: AtomicU8::new(NOTHING),
+            leaves: AtomicBool::new(false),
             bye: AtomicBool::new(false),
             connecting: AtomicBool::new(false),
             awaits_second: AtomicBool::new(false),
@@ -75,7 +78,17 @@ impl Joint {
         self.wanted.load(Relaxed) != NOTHING
     }
 
+    pub fn set_leaves(&self) {
+        self.leaves.store(true, Relaxed);
+    }
+
+    /// Whether the peer receives nothing more.
+    pub fn leaves(&self) -> bool {
+        self.leaves.load(Relaxed)
+    }
+
     pub fn set_bye(&self) {
+        self.set_leaves();
         self.bye.store(true, Relaxed);
     }
 

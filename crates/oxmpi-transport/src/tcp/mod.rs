@@ -1,5 +1,5 @@
-//! Links between nodes over TCP. A connection is made when the first packet goes to a peer, or the peer's comes; what is
-//! sent before waits in the sending end's queue.
+//! Links between nodes over TCP. A connection is made when the first packet goes to a peer, or the peer's comes; the
+//! link is full until then, so what a call has sent is with the kernel when the call returns.
 //!
 //! ```text
 //! connect.rs   how connections come to be: what links ask for, and what the agent hands over

@@ -361,6 +361,16 @@ impl Outgoing {
         !self.network.as_ref().is_some_and(|network| network.busy.iter().any(waits))
     }
 
+    /// Tells all peers that this process receives nothing more, so that none waits for that.
+    pub fn say_leave(&mut self) {
+        let peers = self.network.as_ref().map_or(Vec::new(), |network| network.peers.clone());
+        for peer in peers {
+            if let Far::Tcp(tcp) = self.far_entry(peer) {
+                tcp.say_leave();
+            }
+        }
+    }
+
     /// Says farewell to all peers; `true` when all have been told. Nothing may be sent any more.
     pub fn part(&mut self) -> bool {
         let peers = self.network.as_ref().map_or(Vec::new(), |network| network.peers.clone());

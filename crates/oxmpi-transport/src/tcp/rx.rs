@@ -381,6 +381,7 @@ impl Stream {
         match kind {
             Some(PRESS) => joint.set_pressed(true),
             Some(EASE) => joint.set_pressed(false),
+            Some(LEAVE) => joint.set_leaves(),
             Some(SWITCH | BYE) if self.start < self.end => return Err(nonsense("bytes behind its last frame")),
             Some(SWITCH) => {
                 joint.set_awaits_second(false);

@@ -1,5 +1,5 @@
 //! The sending end of a link: packets become frames. Long messages go straight from the user's memory; what is short is
-//! copied to a queue, so that its sender need not wait for the socket.
+//! copied to a queue, which the socket takes at once but for the last frame that it has no room for.
 //!
 //! A frame that has begun is finished before another one begins. If the socket takes a part of a long one, the rest stays
 //! with its message ([`Unfinished`]): other packets find the link full until the message has sent it.
@@ -32,6 +32,7 @@ pub(crate) struct TcpTx {
     unfinished: Option<Unfinished>,
     /// Of the next frame.
     sequence: u32,
+    said_leave: bool,
     said_bye: bool,
     /// The socket took nothing of a frame that was to begin.
     is_refused: bool,
@@ -45,8 +46,6 @@ struct Unfinished {
     left: usize,
 }
 
-/// Bytes that may wait for the socket. Beyond, the link is full.
-const QUEUE: usize = 64 << 10;
 /// Up to here a message is copied to the queue.
 const SHORT: usize = 4 << 10;
 /// Blocks shorter than this are packed: a piece costs the kernel more than the copy.
@@ -68,6 +67,7 @@ impl TcpTx {
             sent: 0,
             unfinished: None,
             sequence: 0,
+            said_leave: false,
             said_bye: false,
             is_refused: false,
             pieces: Vec::new(),
@@ -166,6 +166,15 @@ impl TcpTx {
         }
     }
 
+    /// Tells the peer that this process receives nothing more, as soon as that is possible.
+    pub fn say_leave(&mut self) {
+        if !self.said_leave && self.has_room() {
+            self.append_link(LEAVE);
+            self.said_leave = true;
+            self.flush();
+        }
+    }
+
     /// Queues the last frame of all, once there is nothing before it; `true` when it is on its way.
     pub fn say_bye(&mut self) -> bool {
         self.try_switch();
@@ -200,15 +209,17 @@ impl TcpTx {
         self.said_bye || self.joint.failure().is_some()
     }
 
-    /// Whether a short packet could be sent now.
+    /// Whether a short packet could be sent now: given to the socket, so that it arrives even if this process does not
+    /// come back for long.
     pub fn has_room(&mut self) -> bool {
         if self.next.is_some() {
             self.try_switch();
         }
-        if self.queue.len() - self.sent >= QUEUE {
+        if !self.queue.is_empty() {
             self.flush();
         }
-        !self.is_closed() && self.unfinished.is_none() && self.next.is_none() && self.queue.len() - self.sent < QUEUE
+        let is_free = self.unfinished.is_none() && self.next.is_none() && self.queue.is_empty();
+        is_free && self.connection.is_some() && !self.is_closed()
     }
 
     pub fn send_control(&mut self, head: &Head, body: &[u64; CONTROL_WORDS]) -> Result<(), Full> {
