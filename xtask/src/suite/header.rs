@@ -172,7 +172,15 @@ mod tests {
 
     #[test]
     fn mistakes_are_errors() {
-        let bad = ["// rank: 2", "// ranks: two", "// ranks:", "// timeout: 0", "// env: X", "// expect-exit: bad", "// one-host:"];
+        let bad = [
+            "// rank: 2",
+            "// ranks: two",
+            "// ranks:",
+            "// timeout: 0",
+            "// env: X",
+            "// expect-exit: bad",
+            "// one-host:",
+        ];
         for text in bad {
             assert!(Header::parse(text).is_err_and(|error| error.starts_with("line 1: ")), "{text}");
         }

@@ -163,7 +163,8 @@ impl Suite {
             wanted && !without.iter().any(|part| program.name.contains(&part[1..]))
         });
         if options.hosts.is_some() {
-            programs.retain_mut(|program| program.header.as_mut().map_or(true, |header| header.on_hosts(options.sample)));
+            programs
+                .retain_mut(|program| program.header.as_mut().map_or(true, |header| header.on_hosts(options.sample)));
         }
         programs.sort_by(|a, b| a.name.cmp(&b.name));
         if programs.is_empty() {
