@@ -101,7 +101,7 @@ impl TcpRx {
 
     /// Whether nothing is here, and the sockets had nothing when they were last asked.
     pub fn is_dry(&self) -> bool {
-        self.streams.iter().all(|stream| stream.is_dry && !stream.has_bytes_to_pull())
+        self.streams.iter().all(|stream| stream.is_dry && !stream.has_next(self.expected))
     }
 
     /// The kernel says that there is something to read.
@@ -217,6 +217,7 @@ impl TcpRx {
         let read = retry(|| unsafe { socket::receive_pieces(stream.connection.as_fd(), &pieces) });
         let read = stream.read(read);
         let count = *read.as_ref().unwrap_or(&0);
+        stream.is_dry |= count < pieces.iter().map(|piece| piece.1).sum();
         cursor.seek(buf, start + count);
         if count > 0 && stream.take(count) {
             self.expected = self.expected.wrapping_add(1);
@@ -299,8 +300,15 @@ impl Stream {
         }
     }
 
-    fn has_bytes_to_pull(&self) -> bool {
-        self.start < self.end && self.body.as_ref().is_some_and(Body::is_for_pulling)
+    /// Whether what has been read begins with something that can be handled now.
+    fn has_next(&self, expected: u32) -> bool {
+        let here = self.end - self.start;
+        match &self.body {
+            None => here >= HEADER_BYTES,
+            Some(body) if body.header.sequence != expected => false,
+            Some(body) if body.is_for_pulling() => here > 0,
+            Some(_) => here >= self.wanted(),
+        }
     }
 
     fn read_as_packets(&mut self) {
@@ -407,8 +415,11 @@ impl Stream {
         let most = if self.is_bulk { (self.end + BULK_READ).min(FRONT + BUFFER) } else { FRONT + BUFFER };
         let Stream { connection, buffer, end, .. } = self;
         let read = retry(|| socket::receive(connection.as_fd(), &mut buffer[*end..most]));
+        let room = most - *end;
         let count = self.read(read)?;
         self.end += count;
+        // Less than it had room for: the socket has no more, and need not be asked again at once.
+        self.is_dry |= count < room;
         Ok(count > 0)
     }
 
