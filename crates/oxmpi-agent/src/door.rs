@@ -1,9 +1,14 @@
-//! The one listening port of a node: accepts connections for all its ranks, lets both sides prove the job's key, and
-//! hands the socket to the rank. A port scan, garbage and half-open connections change nothing for the job: an unproven
-//! caller gets no answer but the challenge, little time, and one of few places.
+//! The one listening port of a node: accepts connections for all its ranks, lets both sides prove a key, and hands the
+//! socket to the rank. A port scan, garbage and half-open connections change nothing for the job: an unproven caller
+//! gets no answer but the challenge, little time, and one of few places.
+//!
+//! Keys belong to realms: the job, and those that its ranks ask for, for ports and for connected jobs. A rank asks before
+//! it tells anybody whom that could concern, so a caller of a realm that is unknown after the requests were read is
+//! nobody's. `desk.rs` reads the requests.
 //!
 //! The agent says GO, not the rank, so that a small message to a rank that computes is on its way at once.
 
+use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::RangeInclusive;
@@ -11,10 +16,13 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use oxmpi_base::ids::{NodeId, Slot};
-use oxmpi_boot::handshake::{End, HELLO_BYTES, Hello, Key, Kind, PROOF_BYTES, Server, verdict};
+use oxmpi_base::socket::{Interest, ReadySet};
+use oxmpi_boot::desk::Purpose;
+use oxmpi_boot::handshake::{End, HELLO_BYTES, Hello, Key, Kind, PROOF_BYTES, Realm, Server, verdict};
 use oxmpi_boot::network::BUILD;
 use oxmpi_transport::tcp::connect::{Arrival, hand_over};
 
+use crate::desk::Watchers;
 use crate::one_sided::Caller as OneSided;
 
 /// Time for a caller to prove the key.
@@ -23,19 +31,31 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MOST_UNPROVEN: usize = 64;
 
 pub struct Door {
-    listener: TcpListener,
+    /// `None` while nobody of another host has to come in.
+    listener: Option<TcpListener>,
     port: u16,
-    key: Key,
-    job: [u8; 16],
     node: u32,
     host: String,
+    pub(crate) realms: HashMap<Realm, Admission>,
     /// The agent's ends of the sockets of its ranks, by slot.
-    ranks: Vec<OwnedFd>,
+    pub(crate) ranks: Vec<OwnedFd>,
+    /// Says which of them have sent something.
+    pub(crate) asking: Option<ReadySet>,
     callers: Vec<Caller>,
     /// Proven connections that a rank has no room for at the moment.
     proven: Vec<(Arrival, usize, TcpStream)>,
     /// Proven connections for the agent itself.
     one_sided: Vec<OneSided>,
+    /// Proven connections of processes that want news of the ranks.
+    pub(crate) watchers: Watchers,
+}
+
+/// Who is let in with a key.
+pub(crate) struct Admission {
+    pub key: Key,
+    pub purpose: Purpose,
+    /// The ranks that want it; `None`: all.
+    pub slots: Option<Vec<usize>>,
 }
 
 struct Caller {
@@ -44,6 +64,8 @@ struct Caller {
     got: Vec<u8>,
     /// The hello that was read, and what checks its proof.
     hello: Option<(Hello, Server)>,
+    /// Its realm was unknown when the hello came.
+    is_unknown: bool,
 }
 
 /// Where a node listens.
@@ -55,8 +77,25 @@ pub enum Reach {
 }
 
 impl Door {
+    /// A door that nobody comes in by, until it [listens](Door::listen).
+    pub fn new(host: &str) -> Door {
+        Door {
+            listener: None,
+            port: 0,
+            node: 0,
+            host: host.into(),
+            realms: HashMap::new(),
+            ranks: Vec::new(),
+            asking: None,
+            callers: Vec::new(),
+            proven: Vec::new(),
+            one_sided: Vec::new(),
+            watchers: Watchers::default(),
+        }
+    }
+
     /// Listens on a port of the range, or on any.
-    pub fn open(reach: &Reach, range: Option<RangeInclusive<u16>>, host: &str) -> io::Result<Door> {
+    pub fn listen(&mut self, reach: &Reach, range: Option<RangeInclusive<u16>>) -> io::Result<()> {
         let addresses: &[IpAddr] = match reach {
             Reach::ThisMachine => &[IpAddr::V4(Ipv4Addr::LOCALHOST)],
             // Listens for IPv4 too, or alone where IPv6 is off.
@@ -67,11 +106,17 @@ impl Door {
         for port in ports {
             for &address in addresses {
                 match TcpListener::bind(SocketAddr::new(address, port)) {
-                    Ok(listener) => return Door::on(listener, host),
+                    Ok(listener) => {
+                        listener.set_nonblocking(true)?;
+                        self.port = listener.local_addr()?.port();
+                        self.listener = Some(listener);
+                        return Ok(());
+                    }
                     Err(error) => last = error,
                 }
             }
         }
+        let host = &self.host;
         let text = match range {
             Some(range) => {
                 format!("none of the ports {} to {} is free on host {host}: {last}", range.start(), range.end())
@@ -81,43 +126,40 @@ impl Door {
         Err(io::Error::new(last.kind(), text))
     }
 
-    fn on(listener: TcpListener, host: &str) -> io::Result<Door> {
-        listener.set_nonblocking(true)?;
-        let port = listener.local_addr()?.port();
-        Ok(Door {
-            listener,
-            port,
-            key: Key::from_bytes([0; 32]),
-            job: [0; 16],
-            node: 0,
-            host: host.into(),
-            ranks: Vec::new(),
-            callers: Vec::new(),
-            proven: Vec::new(),
-            one_sided: Vec::new(),
-        })
-    }
-
-    pub fn port(&self) -> u16 {
-        self.port
+    /// The port on which it listens; `None` while it does not.
+    pub fn port(&self) -> Option<u16> {
+        self.listener.as_ref().map(|_| self.port)
     }
 
     /// From now on connections are for these ranks. Those that came before, from a node that was faster, have waited.
-    pub fn serve(&mut self, job: [u8; 16], key: Key, node: u32, ranks: Vec<OwnedFd>) {
-        (self.job, self.key, self.node, self.ranks) = (job, key, node, ranks);
+    pub fn serve(&mut self, node: u32, ranks: Vec<OwnedFd>) -> io::Result<()> {
+        let asking = ReadySet::new()?;
+        for (slot, rank) in ranks.iter().enumerate() {
+            asking.add(rank.as_fd(), slot as u64, Interest::Read)?;
+        }
+        self.watchers.expect(ranks.len());
+        (self.node, self.ranks, self.asking) = (node, ranks, Some(asking));
+        Ok(())
+    }
+
+    /// Lets in the processes of the own job, for all ranks.
+    pub fn admit_job(&mut self, realm: Realm, key: Key) {
+        self.realms.insert(realm, Admission { key, purpose: Purpose::Links, slots: None });
     }
 
     /// The descriptors whose readiness matters.
     pub fn descriptors(&self) -> impl Iterator<Item = RawFd> + '_ {
-        let listener = (!self.ranks.is_empty()).then(|| self.listener.as_raw_fd());
-        listener.into_iter().chain(self.callers.iter().map(|caller| caller.stream.as_raw_fd()))
+        let listener = self.listener.as_ref().filter(|_| !self.ranks.is_empty()).map(|listener| listener.as_raw_fd());
+        let asking = self.asking.as_ref().map(|asking| asking.as_fd().as_raw_fd());
+        listener.into_iter().chain(asking).chain(self.callers.iter().map(|caller| caller.stream.as_raw_fd()))
     }
 
     /// When something has to be done even if no descriptor is ready.
     pub fn deadline(&self, now: Instant) -> Option<Instant> {
         let late = self.callers.iter().map(|caller| caller.since + PATIENCE).min();
-        let again = (!self.proven.is_empty()).then(|| now + Duration::from_millis(10));
-        [late, again].into_iter().flatten().min()
+        let unknown = self.callers.iter().any(|caller| caller.is_unknown).then_some(now);
+        let again = (!self.proven.is_empty() || self.watchers.is_waiting()).then(|| now + Duration::from_millis(10));
+        [late, unknown, again].into_iter().flatten().min()
     }
 
     /// Connections for one-sided work that have come.
@@ -125,12 +167,12 @@ impl Door {
         std::mem::take(&mut self.one_sided)
     }
 
-    /// Does what can be done without waiting.
+    /// Does what can be done without waiting. The requests of the ranks have just been read.
     pub fn work(&mut self, now: Instant) {
         if self.ranks.is_empty() {
             return;
         }
-        while let Ok((stream, _)) = self.listener.accept() {
+        while let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
             if stream.set_nonblocking(true).is_err() {
                 continue;
             }
@@ -138,7 +180,7 @@ impl Door {
             if self.callers.len() >= MOST_UNPROVEN {
                 self.callers.remove(0);
             }
-            self.callers.push(Caller { stream, since: now, got: Vec::new(), hello: None });
+            self.callers.push(Caller { stream, since: now, got: Vec::new(), hello: None, is_unknown: false });
         }
         let mut index = 0;
         while index < self.callers.len() {
@@ -153,6 +195,7 @@ impl Door {
         }
         let waiting = std::mem::take(&mut self.proven);
         waiting.into_iter().for_each(|(arrival, slot, stream)| self.hand(arrival, slot, stream));
+        self.watchers.work();
     }
 
     fn hear(&mut self, index: usize) -> Heard {
@@ -164,9 +207,15 @@ impl Door {
             }) else {
                 return Heard::More;
             };
-            let hello = Hello::from_bytes(&bytes).filter(|hello| hello.job == self.job && hello.to.node == self.node);
+            let hello = Hello::from_bytes(&bytes).filter(|hello| hello.to.node == self.node);
             let Some(hello) = hello else { return Heard::Refused };
-            let Ok(server) = Server::new(&self.key, &hello) else { return Heard::Refused };
+            let Some(Admission { key, .. }) = self.realms.get(&hello.realm) else {
+                // The request of a rank may have come after the requests were read.
+                let is_second_look = std::mem::replace(&mut caller.is_unknown, true);
+                return if is_second_look { Heard::Refused } else { Heard::More };
+            };
+            caller.is_unknown = false;
+            let Ok(server) = Server::new(key, &hello) else { return Heard::Refused };
             // A new connection has room for so few bytes.
             if (&caller.stream).write_all(&server.challenge()).is_err() {
                 return Heard::Refused;
@@ -184,27 +233,45 @@ impl Door {
         }
     }
 
-    /// The caller is a process of the job: it hears GO, or why not.
+    /// The caller knows the key of its realm: it hears GO, or why not.
     fn admit(&mut self, hello: &Hello, stream: TcpStream) {
-        let End { node, slot } = hello.from;
         let to = hello.to.slot as usize;
-        let why_not = match (hello.differs_from(BUILD, &self.host, &format!("the host of {}", hello.from)), hello.kind)
-        {
-            (Some(difference), _) => Some(difference),
-            (None, Kind::Link) if to < self.ranks.len() => None,
-            (None, Kind::OneSided) if hello.to.slot == End::AGENT => None,
-            (None, Kind::Link) => Some(format!("there is no process {to} on host {}", self.host)),
-            (None, _) => Some(format!("connections of kind {:?} are not served", hello.kind)),
+        let difference = hello.differs_from(BUILD, &self.host, &format!("the host of {}", hello.from));
+        let (why_not, port) = match difference {
+            Some(difference) => (Some(difference), None),
+            None => self.why_not(hello, to),
         };
         if (&stream).write_all(&verdict(why_not.as_deref())).is_err() || why_not.is_some() {
             return;
         }
-        if hello.kind == Kind::OneSided {
-            let local_slot = (node == self.node).then_some(slot);
-            return self.one_sided.push(OneSided { stream, local_slot });
+        let End { node, slot } = hello.from;
+        match hello.kind {
+            Kind::Watch => return self.watchers.add(stream),
+            Kind::OneSided => {
+                let local_slot = (node == self.node).then_some(slot);
+                return self.one_sided.push(OneSided { stream, local_slot });
+            }
+            _ => {}
         }
         if let Some(slot) = Slot::new(slot as usize) {
-            self.hand(Arrival { job: self.job, node: NodeId::new(node), slot }, to, stream);
+            self.hand(Arrival { job: hello.job, node: NodeId::new(node), slot, port }, to, stream);
+        }
+    }
+
+    /// Why a proven caller does not come in, and the port that it calls at.
+    fn why_not(&self, hello: &Hello, to: usize) -> (Option<String>, Option<u32>) {
+        let Some(Admission { purpose, slots, .. }) = self.realms.get(&hello.realm) else {
+            return (Some("what it asks for has ended".into()), None);
+        };
+        let serves = to < self.ranks.len() && slots.as_ref().is_none_or(|slots| slots.contains(&to));
+        let nobody = || Some(format!("there is no process {to} on host {} that expects it", self.host));
+        match (hello.kind, purpose) {
+            (Kind::Link, Purpose::Links) | (Kind::Port, Purpose::Port { .. }) if !serves => (nobody(), None),
+            (Kind::Link, Purpose::Links) | (Kind::Watch, Purpose::Links) => (None, None),
+            // Windows have processes of one job only.
+            (Kind::OneSided, Purpose::Links) if slots.is_none() && hello.to.slot == End::AGENT => (None, None),
+            (Kind::Port, Purpose::Port { number }) => (None, Some(*number)),
+            (kind, _) => (Some(format!("connections of kind {kind:?} are not served")), None),
         }
     }
 
@@ -244,8 +311,12 @@ impl Caller {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::desk::{What, Wish};
+    use oxmpi_base::address::{JobId, ProcessId};
+    use oxmpi_boot::desk::{self, Answer, NameRequest, Request, Stage};
+    use oxmpi_boot::network::Introduction;
     use oxmpi_boot::network::{Attempt, Network, NodePort, describe};
-    use oxmpi_transport::tcp::connect::{Arrivals, pair};
+    use oxmpi_transport::tcp::connect::{Arrivals, Record, pair};
     use std::fs::File;
 
     const JOB: [u8; 16] = [3; 16];
@@ -260,9 +331,11 @@ mod tests {
     }
 
     fn node(ranks: usize) -> Node {
-        let mut door = Door::open(&Reach::ThisMachine, None, "here").unwrap();
+        let mut door = Door::new("here");
+        door.listen(&Reach::ThisMachine, None).unwrap();
         let (ours, theirs): (Vec<_>, Vec<_>) = (0..ranks).map(|_| pair().unwrap()).unzip();
-        door.serve(JOB, key(), 1, ours);
+        door.serve(1, ours).unwrap();
+        door.admit_job(JOB, key());
         Node { door, arrivals: theirs.into_iter().map(Arrivals::new).collect() }
     }
 
@@ -273,8 +346,20 @@ mod tests {
         Network::open(file.into(), End { node: 0, slot: 9 }).unwrap()
     }
 
+    fn at(node: u32, slot: usize) -> ProcessId {
+        ProcessId { job: JobId::on_hosts(JOB), node: NodeId::new(node), slot: Slot::new(slot).unwrap() }
+    }
+
+    fn taken(arrivals: &mut Arrivals) -> Option<(Arrival, OwnedFd)> {
+        match arrivals.take().unwrap() {
+            Some(Record::Connection(arrival, connection)) => Some((arrival, connection)),
+            _ => None,
+        }
+    }
+
     fn finish(node: &mut Node, attempt: &mut Attempt) -> Result<OwnedFd, String> {
         loop {
+            node.door.hear_ranks();
             node.door.work(Instant::now());
             if let Some(socket) = attempt.step()? {
                 return Ok(socket);
@@ -286,13 +371,14 @@ mod tests {
     #[test]
     fn a_rank_gets_the_connection_that_was_made_to_it() {
         let mut node = node(3);
-        let network = network(node.door.port(), &key(), JOB);
-        let mut attempt = network.connect(End { node: 1, slot: 2 }, Kind::Link).unwrap();
+        let network = network(node.door.port().unwrap(), &key(), JOB);
+        let mut attempt = network.connect(at(1, 2)).unwrap();
         let ours = finish(&mut node, &mut attempt).unwrap();
         let mut ours = TcpStream::from(ours);
         ours.write_all(b"first bytes of a link").unwrap();
-        let (arrival, theirs) = node.arrivals[2].take().unwrap().unwrap();
-        assert_eq!((arrival.job, arrival.node.number(), arrival.slot.index()), (JOB, 0, 9));
+        let theirs = taken(&mut node.arrivals[2]);
+        let (arrival, theirs) = theirs.unwrap();
+        assert_eq!((arrival.job, arrival.node.number(), arrival.slot.index()), (JobId::on_hosts(JOB), 0, 9));
         let mut text = [0; 21];
         let theirs = TcpStream::from(theirs);
         theirs.set_nonblocking(false).unwrap();
@@ -304,18 +390,18 @@ mod tests {
     #[test]
     fn others_get_no_word() {
         let mut node = node(1);
-        let port = node.door.port();
+        let port = node.door.port().unwrap();
         for (key, job, to) in [
-            (Key::from_bytes([6; 32]), JOB, End { node: 1, slot: 0 }),
-            (key(), [4; 16], End { node: 1, slot: 0 }),
+            (Key::from_bytes([6; 32]), JOB, at(1, 0)),
+            (key(), [4; 16], at(1, 0)),
             // The right job on the wrong host: two machines may have the same address.
-            (key(), JOB, End { node: 2, slot: 0 }),
+            (key(), JOB, at(2, 0)),
         ] {
-            let mut attempt = network(port, &key, job).connect(to, Kind::Link).unwrap();
+            let mut attempt = network(port, &key, job).connect(ProcessId { job: JobId::on_hosts(job), ..to }).unwrap();
             let error = finish(&mut node, &mut attempt).unwrap_err();
             assert!(error.contains("127.0.0.1"), "{error}");
         }
-        let mut attempt = network(port, &key(), JOB).connect(End { node: 1, slot: 7 }, Kind::Link).unwrap();
+        let mut attempt = network(port, &key(), JOB).connect(at(1, 7)).unwrap();
         let error = finish(&mut node, &mut attempt).unwrap_err();
         assert!(error.contains("there is no process 7 on host here"), "{error}");
         assert!(node.arrivals[0].take().unwrap().is_none());
@@ -324,7 +410,7 @@ mod tests {
     #[test]
     fn garbage_and_half_open_connections_change_nothing() {
         let mut node = node(1);
-        let port = node.door.port();
+        let port = node.door.port().unwrap();
         let call = |_| {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
             node.door.work(Instant::now());
@@ -335,7 +421,7 @@ mod tests {
             let _ = (&*stream).write_all(b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n".repeat(4).as_slice());
         }
         let network = network(port, &key(), JOB);
-        let mut attempt = network.connect(End { node: 1, slot: 0 }, Kind::Link).unwrap();
+        let mut attempt = network.connect(at(1, 0)).unwrap();
         assert!(finish(&mut node, &mut attempt).is_ok());
         assert!(node.arrivals[0].take().unwrap().is_some());
         assert!(node.door.callers.len() <= MOST_UNPROVEN);
@@ -343,11 +429,103 @@ mod tests {
         assert!(node.door.callers.is_empty());
     }
 
+    /// The network of a process of another job that was introduced with a realm.
+    fn stranger(port: u16, realm: [u8; 16], key: [u8; 32]) -> Network {
+        let here = NodePort { port, addresses: vec![Ipv4Addr::LOCALHOST.into()], ..NodePort::default() };
+        let mut network = Network::of_one_machine(JobId::here(1, 2, 3), End { node: 0, slot: 4 });
+        let places = vec![(JobId::on_hosts(JOB), 1, here)];
+        network.meet(&Introduction { realm, key: Key::from_bytes(key), places });
+        network
+    }
+
+    fn ask(node: &Node, slot: usize, request: &Request) {
+        desk::send(node.arrivals[slot].as_fd(), request).unwrap();
+    }
+
+    #[test]
+    fn other_jobs_come_in_as_long_as_a_rank_wants_it() {
+        let mut node = node(2);
+        let (realm, key) = ([8; 16], [9; 32]);
+        let network = stranger(node.door.port().unwrap(), realm, key);
+        assert!(finish(&mut node, &mut network.connect(at(1, 0)).unwrap()).is_err(), "not yet");
+        ask(&node, 0, &Request::Admit { realm, key, purpose: Purpose::Links });
+        // Who does not know the key of a realm does not get into it.
+        ask(&node, 1, &Request::Admit { realm, key: [1; 32], purpose: Purpose::Links });
+        finish(&mut node, &mut network.connect(at(1, 0)).unwrap()).unwrap();
+        let (arrival, _) = taken(&mut node.arrivals[0]).unwrap();
+        assert_eq!((arrival.job, arrival.slot.index(), arrival.port), (JobId::here(1, 2, 3), 4, None));
+        let error = finish(&mut node, &mut network.connect(at(1, 1)).unwrap()).unwrap_err();
+        assert!(error.contains("no process 1"), "{error}");
+        ask(&node, 0, &Request::Dismiss { realm });
+        assert!(finish(&mut node, &mut network.connect(at(1, 0)).unwrap()).is_err());
+    }
+
+    #[test]
+    fn the_secret_of_a_port_leads_to_its_owner() {
+        let mut node = node(2);
+        let port = node.door.port().unwrap();
+        let here = NodePort { port, addresses: vec![Ipv4Addr::LOCALHOST.into()], ..NodePort::default() };
+        let network = Network::of_one_machine(JobId::here(1, 2, 3), End { node: 0, slot: 4 });
+        let (realm, key) = Key::of_secret(&[7; 16]);
+        ask(&node, 1, &Request::Admit { realm, key: *key.as_bytes(), purpose: Purpose::Port { number: 77 } });
+        let owner = End { node: 1, slot: 1 };
+        finish(&mut node, &mut network.contact(&[7; 16], &here, owner).unwrap()).unwrap();
+        assert_eq!(taken(&mut node.arrivals[1]).unwrap().0.port, Some(77));
+        assert!(finish(&mut node, &mut network.contact(&[6; 16], &here, owner).unwrap()).is_err(), "a wrong secret");
+        let elsewhere = End { node: 1, slot: 0 };
+        assert!(finish(&mut node, &mut network.contact(&[7; 16], &here, elsewhere).unwrap()).is_err());
+        // It is good for nothing else.
+        let network = stranger(here.port, realm, *key.as_bytes());
+        assert!(finish(&mut node, &mut network.connect(at(1, 1)).unwrap()).is_err());
+        assert!(finish(&mut node, &mut network.watch(JobId::on_hosts(JOB), 1).unwrap()).is_err());
+    }
+
+    #[test]
+    fn watchers_hear_how_ranks_end() {
+        let mut node = node(3);
+        let (realm, key) = ([8; 16], [9; 32]);
+        let network = stranger(node.door.port().unwrap(), realm, key);
+        ask(&node, 0, &Request::Admit { realm, key, purpose: Purpose::Links });
+        ask(&node, 1, &Request::Stage(Stage::Leaving));
+        // No rank says such a thing of itself.
+        ask(&node, 0, &Request::Stage(Stage::Died));
+        let connection = finish(&mut node, &mut network.watch(JobId::on_hosts(JOB), 1).unwrap()).unwrap();
+        let mut news = TcpStream::from(connection);
+        news.set_nonblocking(false).unwrap();
+        let mut hear = || {
+            let mut record = [0; 8];
+            news.read_exact(&mut record).unwrap();
+            (record[0], record[4])
+        };
+        assert_eq!(hear(), (1, Stage::Leaving as u8));
+        node.door.rank_ended(1, true);
+        node.door.rank_ended(2, false);
+        assert_eq!((hear(), hear()), ((1, Stage::Ended as u8), (2, Stage::Died as u8)));
+    }
+
+    #[test]
+    fn wishes_are_given_to_the_owner_and_answered() {
+        let mut node = node(2);
+        let what = NameRequest::LookUp { service: b"x".to_vec() };
+        ask(&node, 1, &Request::Names { ticket: 5, what: what.clone() });
+        let wish = Wish { slot: 1, what: What::Names { ticket: 5, what } };
+        assert_eq!(node.door.hear_ranks(), [wish]);
+        let answer = Answer::Names { ticket: 5, result: Err((3, "no".into())) };
+        node.door.answer(1, &answer);
+        node.door.answer(7, &answer);
+        let Some(Record::Answer(bytes)) = node.arrivals[1].take().unwrap() else { panic!() };
+        assert_eq!(desk::read(&bytes), Some(answer));
+        // A record that makes no sense, and the end of a rank.
+        oxmpi_base::socket::send(node.arrivals[0].as_fd(), b"what?").unwrap();
+        node.arrivals.remove(0);
+        assert_eq!((node.door.hear_ranks(), node.door.hear_ranks()), (Vec::new(), Vec::new()));
+    }
+
     #[test]
     fn a_range_of_ports_may_be_taken() {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = taken.local_addr().unwrap().port();
-        let error = Door::open(&Reach::ThisMachine, Some(port..=port), "far").err().unwrap().to_string();
+        let error = Door::new("far").listen(&Reach::ThisMachine, Some(port..=port)).unwrap_err().to_string();
         assert!(error.contains(&format!("none of the ports {port} to {port} is free on host far")), "{error}");
     }
 }

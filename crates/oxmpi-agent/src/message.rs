@@ -12,6 +12,7 @@
 //! ```
 
 use crate::frame::BadFrame;
+use oxmpi_boot::desk::NameRequest;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -31,6 +32,12 @@ pub enum Down {
     Taken(u32),
     /// `mpirun` stops, so that its heartbeats end; deadlines stand still until the next heartbeat.
     Pause,
+    /// The answer to [`Up::Names`].
+    Names {
+        slot: u32,
+        ticket: u32,
+        result: Result<Vec<u8>, (i32, String)>,
+    },
     Heartbeat,
 }
 
@@ -82,6 +89,12 @@ pub enum Up {
     Taken(u32),
     /// No rank of the node reads its stdin any more.
     StdinUnread,
+    /// A rank of the node publishes a name, or looks one up.
+    Names {
+        slot: u32,
+        ticket: u32,
+        what: NameRequest,
+    },
     Heartbeat,
 }
 

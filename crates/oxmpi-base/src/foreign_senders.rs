@@ -119,7 +119,7 @@ mod tests {
 
     fn process(slot: usize) -> ProcessId {
         let slot = Slot::new(slot).unwrap();
-        ProcessId { job: JobId { inode: 9, holder: 8, fd: 7 }, node: NodeId::FIRST, slot }
+        ProcessId { job: JobId { inode: 9, holder: 8, fd: 7, host: 0 }, node: NodeId::FIRST, slot }
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod loom_tests {
 
     fn process(slot: usize) -> ProcessId {
         let slot = Slot::new(slot).unwrap();
-        ProcessId { job: JobId { inode: 1, holder: 1, fd: 1 }, node: NodeId::FIRST, slot }
+        ProcessId { job: JobId { inode: 1, holder: 1, fd: 1, host: 0 }, node: NodeId::FIRST, slot }
     }
 
     /// A foreign sender leaves while its receiver gives up its share and a second foreign sender

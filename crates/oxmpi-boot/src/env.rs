@@ -31,7 +31,7 @@ pub const SPAWN: &str = "OXMPI_SPAWN";
 /// The port at which the processes that spawned this job wait for it; only in spawned jobs.
 pub const PARENT: &str = "OXMPI_PARENT";
 
-/// What a rank of a job on several hosts needs to reach the others, as [`NetworkEnv`] writes it.
+/// What a rank needs to reach other hosts, as [`NetworkEnv`] writes it.
 pub const NETWORK: &str = "OXMPI_NETWORK";
 
 /// All variables above. A launcher removes them from its inherited environment, so that jobs can be
@@ -75,27 +75,32 @@ pub struct RankEnv {
 }
 
 /// Descriptors of a rank, inherited under the same numbers, each with its inode: the description of the network
-/// ([`crate::network`]), and the socket through which the agent hands over connections.
+/// ([`crate::network`]) of a job on several hosts, and the socket that the rank shares with its agent ([`crate::desk`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkEnv {
-    pub description: (i32, u64),
-    pub arrivals: (i32, u64),
+    pub description: Option<(i32, u64)>,
+    pub agent: (i32, u64),
 }
 
 impl NetworkEnv {
     fn write(&self) -> String {
-        let NetworkEnv { description, arrivals } = self;
-        format!("{}:{}:{}:{}", description.0, description.1, arrivals.0, arrivals.1)
+        let description = self.description.map_or(String::new(), |(fd, inode)| format!(":{fd}:{inode}"));
+        format!("{}:{}{description}", self.agent.0, self.agent.1)
     }
 
     fn read(text: &str) -> Option<NetworkEnv> {
-        let mut words = text.split(':');
-        let mut pair = || {
-            let fd = words.next()?.parse().ok().filter(|&fd| fd >= 0)?;
-            Some((fd, words.next()?.parse().ok()?))
+        let words: Vec<&str> = text.split(':').collect();
+        let pair = |fd: &str, inode: &str| {
+            let fd = fd.parse().ok().filter(|&fd| fd >= 0)?;
+            Some((fd, inode.parse().ok()?))
         };
-        let (description, arrivals) = (pair()?, pair()?);
-        words.next().is_none().then_some(NetworkEnv { description, arrivals })
+        match words[..] {
+            [fd, inode] => Some(NetworkEnv { description: None, agent: pair(fd, inode)? }),
+            [fd, inode, file, of_file] => {
+                Some(NetworkEnv { description: Some(pair(file, of_file)?), agent: pair(fd, inode)? })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -215,7 +220,7 @@ mod tests {
             lifeline_inode: 99,
             mailbox: Mailbox { fd: 7, inode: 1 << 41, options: vec!["-l".into(), "--cpu-list".into(), "0-3".into()] },
             parent: Some("a port".into()),
-            network: Some(NetworkEnv { description: (62, 1 << 42), arrivals: (63, 5) }),
+            network: Some(NetworkEnv { description: Some((62, 1 << 42)), agent: (63, 5) }),
         }
     }
 

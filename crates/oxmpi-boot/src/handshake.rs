@@ -1,5 +1,5 @@
-//! How two processes of a job prove to each other that they know the job's key, before a byte of a connection is
-//! believed.
+//! How two processes prove to each other that they know a key, before a byte of a connection is believed. A *realm* is a
+//! name for those who know one key: the processes of a job, those of jobs that are connected, those who know a port.
 //!
 //! ```text
 //! client  ->  hello                        who calls whom, what for, a nonce
@@ -10,13 +10,14 @@
 //!
 //! Both nonces, both ends and the kind of the connection are part of both proofs, and each proof has a letter for its
 //! side, so that a proof can be neither replayed nor sent back to its maker. A server closes the connection without a
-//! word when the job is unknown or a proof is wrong: it tells an unproven caller nothing. There is no encryption.
+//! word when the realm is unknown or a proof is wrong: it tells an unproven caller nothing. There is no encryption.
 //!
 //! Nothing here reads or writes a socket; the functions take and give fixed numbers of bytes. Deadlines and the number of
 //! unproven connections are the business of the caller.
 
 use hmac::{Hmac, Mac};
-use sha2::Sha256;
+use oxmpi_base::address::JobId;
+use sha2::{Digest, Sha256};
 use std::fmt;
 use std::io;
 
@@ -25,7 +26,7 @@ use std::io;
 pub struct Key([u8; KEY_BYTES]);
 
 pub const KEY_BYTES: usize = 32;
-pub const HELLO_BYTES: usize = 96;
+pub const HELLO_BYTES: usize = 120;
 pub const CHALLENGE_BYTES: usize = 64;
 pub const PROOF_BYTES: usize = 32;
 /// A verdict without its text.
@@ -34,13 +35,19 @@ pub const VERDICT_BYTES: usize = 4;
 pub const MOST_TEXT: usize = 512;
 
 /// Changes with every change of what goes over the wire.
-pub const WIRE_VERSION: u32 = 1;
+pub const WIRE_VERSION: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"OxMPI\r\n\0";
 /// Reads as itself only where the byte order is the same.
 const BYTE_ORDER: u32 = 0x0102_0304;
 
 type Nonce = [u8; 32];
+
+/// A name for those who know a key.
+pub type Realm = [u8; 16];
+
+/// What the name of a port contains to prove the first contact.
+pub type Secret = [u8; 16];
 
 /// One end of a connection: a process of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,11 +80,16 @@ pub enum Kind {
     OneSided = 2,
     /// An agent and the one above it, or `mpirun`.
     Control = 3,
+    /// The first contact with the owner of a port.
+    Port = 4,
+    /// News of the processes of a node, for those of another job.
+    Watch = 5,
 }
 
 impl Kind {
     fn from_number(number: u32) -> Option<Kind> {
-        [Kind::Link, Kind::OneSided, Kind::Control].into_iter().find(|&kind| kind as u32 == number)
+        let all = [Kind::Link, Kind::OneSided, Kind::Control, Kind::Port, Kind::Watch];
+        all.into_iter().find(|&kind| kind as u32 == number)
     }
 }
 
@@ -87,10 +99,12 @@ pub struct Hello {
     pub version: u32,
     pub byte_order: u32,
     pub kind: Kind,
-    /// 128 random bits.
-    pub job: [u8; 16],
+    /// Whose key is proven: 128 random bits.
+    pub realm: Realm,
     /// A hash of the build, since two builds of one version may differ.
     pub build: u64,
+    /// The job of the caller, and its process there.
+    pub job: JobId,
     pub from: End,
     pub to: End,
     nonce: Nonce,
@@ -108,7 +122,7 @@ pub enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::NotOurs => f.write_str("the other side is not a process of this job"),
+            Refused::NotOurs => f.write_str("the other side does not know the key"),
             Refused::Told(why) => f.write_str(why),
         }
     }
@@ -121,6 +135,15 @@ impl Key {
 
     pub fn from_bytes(bytes: [u8; KEY_BYTES]) -> Key {
         Key(bytes)
+    }
+
+    /// The realm and the key of those who know the secret of a port.
+    pub fn of_secret(secret: &Secret) -> (Realm, Key) {
+        let hash =
+            |what: &[u8]| -> [u8; 32] { Sha256::new().chain_update(what).chain_update(secret).finalize().into() };
+        let mut realm = [0; 16];
+        realm.copy_from_slice(&hash(b"OxMPI realm of a port")[..16]);
+        (realm, Key(hash(b"OxMPI key of a port")))
     }
 
     /// For the launcher's own channel only.
@@ -144,16 +167,17 @@ impl fmt::Debug for Key {
     }
 }
 
-fn random<const N: usize>() -> io::Result<[u8; N]> {
+/// Random bytes for keys, secrets and names.
+pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(format!("no random bytes: {error}")))?;
     Ok(bytes)
 }
 
 impl Hello {
-    pub fn new(kind: Kind, job: [u8; 16], build: u64, from: End, to: End) -> io::Result<Hello> {
+    pub fn new(kind: Kind, realm: Realm, build: u64, (job, from): (JobId, End), to: End) -> io::Result<Hello> {
         let (version, byte_order) = (WIRE_VERSION, BYTE_ORDER);
-        Ok(Hello { version, byte_order, kind, job, build, from, to, nonce: random()? })
+        Ok(Hello { version, byte_order, kind, realm, build, job, from, to, nonce: random()? })
     }
 
     pub fn to_bytes(self) -> [u8; HELLO_BYTES] {
@@ -171,7 +195,8 @@ impl Hello {
         numbers.iter().for_each(|number| put(&number.to_le_bytes()));
         put(&[0; 4]);
         put(&self.build.to_le_bytes());
-        put(&self.job);
+        put(&self.realm);
+        self.job.words().iter().for_each(|word| put(&word.to_le_bytes()));
         put(&self.nonce);
         bytes
     }
@@ -180,6 +205,7 @@ impl Hello {
     pub fn from_bytes(bytes: &[u8; HELLO_BYTES]) -> Option<Hello> {
         let word = |at: usize| -> [u8; 4] { [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]] };
         let number = |at: usize| u32::from_le_bytes(word(at));
+        let long = |at: usize| u64::from(number(at)) | u64::from(number(at + 4)) << 32;
         if bytes[..8] != MAGIC || number(36) != 0 {
             return None;
         }
@@ -189,9 +215,10 @@ impl Hello {
             kind: Kind::from_number(number(16))?,
             from: End { node: number(20), slot: number(24) },
             to: End { node: number(28), slot: number(32) },
-            build: u64::from(number(40)) | u64::from(number(44)) << 32,
-            job: *bytes[48..64].first_chunk()?,
-            nonce: *bytes[64..96].first_chunk()?,
+            build: long(40),
+            realm: *bytes[48..64].first_chunk()?,
+            job: JobId::from_words([long(64), long(72), long(80)]),
+            nonce: *bytes[88..].first_chunk()?,
         })
     }
 
@@ -246,7 +273,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// For a hello whose job is the key's.
+    /// For a hello whose realm is the key's.
     pub fn new(key: &Key, hello: &Hello) -> io::Result<Server> {
         Ok(Server { key: key.clone(), hello: hello.to_bytes(), nonce: random()? })
     }
@@ -312,7 +339,7 @@ mod tests {
     }
 
     fn hello() -> Hello {
-        Hello::new(Kind::Link, [9; 16], 77, A, B).unwrap()
+        Hello::new(Kind::Link, [9; 16], 77, (JobId { inode: 1, holder: 2, fd: 3, host: 4 }, A), B).unwrap()
     }
 
     #[test]
@@ -386,7 +413,7 @@ mod tests {
         let hello = hello();
         assert_eq!(hello.differs_from(77, "a", "b"), None);
         for (other, part) in [
-            (Hello { version: 2, ..hello }, "version 2"),
+            (Hello { version: 7, ..hello }, "version 7"),
             (Hello { byte_order: BYTE_ORDER.swap_bytes(), ..hello }, "byte orders"),
             (Hello { build: 1, ..hello }, "different builds"),
         ] {
@@ -405,6 +432,14 @@ mod tests {
             assert_eq!(verdict_text_bytes(&head), Err(Refused::NotOurs));
         }
         assert_eq!(read_verdict(&[1, 0, 5, 0], b"four"), Err(Refused::NotOurs));
+    }
+
+    #[test]
+    fn a_secret_gives_a_realm_and_a_key_that_does_not_show_it() {
+        let ((realm, key), (same, _), (other, _)) =
+            (Key::of_secret(&[1; 16]), Key::of_secret(&[1; 16]), Key::of_secret(&[2; 16]));
+        assert!(realm == same && realm != other && realm != [1; 16]);
+        assert!(!key.as_bytes().starts_with(&realm));
     }
 
     #[test]

@@ -8,9 +8,12 @@
 
 pub mod apps;
 pub mod deal;
+pub mod desk;
 pub mod env;
 pub mod foreign;
 pub mod handshake;
+pub mod helper;
+pub mod names;
 pub mod network;
 pub mod nodes;
 pub mod spawned;
@@ -46,7 +49,7 @@ pub enum Start {
 pub fn alone() -> std::io::Result<(Segment, JobId, NodeTable)> {
     let (_, mapped) = Segment::create(1, oxmpi_base::cpus::available())?;
     let fd = mapped.file().as_raw_fd() as u32;
-    let job = JobId { inode: lifeline::inode(mapped.file())?, holder: std::process::id(), fd };
+    let job = JobId::here(lifeline::inode(mapped.file())?, std::process::id(), fd);
     Ok((mapped, job, NodeTable::one_node(WorldRank::FIRST, 1)))
 }
 
@@ -73,14 +76,14 @@ pub struct Member {
     pub mapped: Segment,
     /// When held, with [`lifeline::hold`], it ends this process when `mpirun` ends.
     pub lifeline: Option<OwnedFd>,
-    /// How ranks of other hosts are reached.
+    /// How processes of other hosts are reached, if they can be.
     pub network: Option<Reached>,
 }
 
-/// The network of a job on several hosts, and the socket through which the agent hands over connections.
+/// The network of a job, and the socket that a rank shares with its agent.
 pub struct Reached {
     pub network: Network,
-    pub arrivals: OwnedFd,
+    pub agent: OwnedFd,
 }
 
 /// Reads the environment and claims the place of this process in the job, if there is one.
@@ -109,7 +112,8 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         fail(format!("cannot map the segment that mpirun (pid {}) made: {error}", rank_env.mpirun))
     })?;
     let nodes = find_place(&rank_env, &mapped)?;
-    let network = find_network(&rank_env, &nodes)?;
+    let here = JobId::here(rank_env.segment_inode, rank_env.mpirun, rank_env.segment as u32);
+    let network = find_network(&rank_env, &nodes, here)?;
     match claim(&mapped, nodes.own_slot().index()) {
         Claim::Ours => {}
         Claim::AnotherLives => return Ok(Start::Alone),
@@ -137,10 +141,7 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         process_sets: apps::process_sets(&rank_env.apps),
         universe_size: rank_env.universe_size,
         parent: rank_env.parent,
-        job: match &network {
-            Some(reached) => JobId::on_hosts(reached.network.job()),
-            None => JobId { inode: rank_env.segment_inode, holder: rank_env.mpirun, fd: rank_env.segment as u32 },
-        },
+        job: network.as_ref().map_or(here, |reached| reached.network.job()),
         nodes,
         segment,
         mapped,
@@ -168,24 +169,38 @@ fn find_place(rank_env: &RankEnv, mapped: &Segment) -> Result<NodeTable> {
     Ok(nodes)
 }
 
-/// The network that the agent describes, which a job on several hosts must have.
-fn find_network(rank_env: &RankEnv, nodes: &NodeTable) -> Result<Option<Reached>> {
+/// The network that the agent describes, which a job on several hosts must have. A rank of a job on one machine may have
+/// lost the socket; then it reaches other jobs of this machine only.
+fn find_network(rank_env: &RankEnv, nodes: &NodeTable, here: JobId) -> Result<Option<Reached>> {
     let several = nodes.nodes() > 1 && !nodes.is_pretended();
-    let Some(NetworkEnv { description, arrivals }) = rank_env.network.filter(|_| several) else {
+    let Some(NetworkEnv { description, agent }) = rank_env.network else {
         return match several {
             true => Err(fail(format!("the job has {} nodes, but {} is missing", nodes.nodes(), env::NETWORK))),
             false => Ok(None),
         };
     };
-    let lost = "a descriptor that its agent gave it is closed; a program that starts ranks must not close descriptors";
-    let file = reach(description.0, description.1, rank_env.mpirun, false).ok_or_else(|| fail(gone(rank_env, lost)))?;
-    let socket = lifeline::inherited(arrivals.0, arrivals.1).ok_or_else(|| fail(gone(rank_env, lost)))?;
+    let lost = || {
+        let why =
+            "a descriptor that its agent gave it is closed; a program that starts ranks must not close descriptors";
+        fail(gone(rank_env, why))
+    };
+    let Some(socket) = lifeline::inherited(agent.0, agent.1) else {
+        return if several { Err(lost()) } else { Ok(None) };
+    };
+    lifeline::keep_from_children(agent.0, agent.1);
     let own = End { node: nodes.own_node().number(), slot: nodes.own_slot().index() as u32 };
-    let network = Network::open(file, own)
-        .map_err(|error| fail(gone(rank_env, &format!("the description of the network cannot be read: {error}"))))?;
-    lifeline::keep_from_children(description.0, description.1);
-    lifeline::keep_from_children(arrivals.0, arrivals.1);
-    Ok(Some(Reached { network, arrivals: socket }))
+    let network = match description.filter(|_| several) {
+        None if several => return Err(lost()),
+        None => Network::of_one_machine(here, own),
+        Some((fd, inode)) => {
+            let file = reach(fd, inode, rank_env.mpirun, false).ok_or_else(lost)?;
+            lifeline::keep_from_children(fd, inode);
+            Network::open(file, own).map_err(|error| {
+                fail(gone(rank_env, &format!("the description of the network cannot be read: {error}")))
+            })?
+        }
+    };
+    Ok(Some(Reached { network, agent: socket }))
 }
 
 enum Claim {

@@ -1,5 +1,5 @@
-//! How a rank reaches the ports of other nodes: the description that its agent writes for all ranks of the node, and the
-//! connections that it begins.
+//! How a rank reaches the ports of other nodes: the description that its agent writes for all ranks of the node, what it
+//! has heard of other jobs ([`Introduction`]), and the connections that it begins.
 //!
 //! ```text
 //! agent  ->  a file in memory: job, key, and for each node its port and addresses
@@ -9,6 +9,7 @@
 //! The file has records of one length, and a rank reads the record of a node when it first connects to it: a rank's memory
 //! does not grow with the number of hosts. The key is in no environment and on no command line. Nothing here waits.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -16,11 +17,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
+use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::dial;
 use oxmpi_base::socket::{Interest, ReadySet};
 
 use crate::handshake::{
-    CHALLENGE_BYTES, Client, End, Hello, KEY_BYTES, Key, Kind, VERDICT_BYTES, read_verdict, verdict_text_bytes,
+    CHALLENGE_BYTES, Client, End, Hello, KEY_BYTES, Key, Kind, Realm, Secret, VERDICT_BYTES, random, read_verdict,
+    verdict_text_bytes,
 };
 
 /// Both ends of a connection must have the same build.
@@ -63,60 +66,78 @@ pub fn describe(job: [u8; 16], key: &Key, nodes: &[NodePort]) -> Vec<u8> {
         record[3] = name.len() as u8;
         record[4..4 + name.len()].copy_from_slice(name.as_bytes());
         for (place, address) in record[4 + NAME..].chunks_exact_mut(ADDRESS).zip(&node.addresses) {
-            match address {
-                IpAddr::V4(address) => place[1..5].copy_from_slice(&address.octets()),
-                IpAddr::V6(address) => place[1..].copy_from_slice(&address.octets()),
-            }
-            place[0] = if address.is_ipv4() { 4 } else { 6 };
+            write_address(place, address);
         }
         bytes.extend(record);
     }
     bytes
 }
 
-/// The network of a job, as one rank knows it.
+/// The network as one process knows it: its own job, and the jobs that were introduced to it.
 pub struct Network {
-    job: [u8; 16],
-    key: Key,
+    job: JobId,
     own: End,
-    file: File,
+    /// The realm of the job and its description, where it is on several hosts.
+    description: Option<(Realm, Key, File)>,
+    /// Where this node is reached, if it is known and not in the description.
+    here: Option<NodePort>,
+    others: HashMap<JobId, OtherJob>,
+}
+
+/// Another job, as it was introduced last.
+struct OtherJob {
+    realm: Realm,
+    key: Key,
+    nodes: HashMap<u32, NodePort>,
 }
 
 impl Network {
+    /// The network of a job on several hosts.
     pub fn open(file: OwnedFd, own: End) -> io::Result<Network> {
         let file = File::from(file);
         let mut head = [0; HEAD];
         file.read_exact_at(&mut head, 0)?;
-        let (job, key) = head.split_at(16);
-        let mut network = Network { job: [0; 16], key: Key::from_bytes([0; KEY_BYTES]), own, file };
-        network.job.copy_from_slice(job);
-        if let Some(key) = key.first_chunk() {
-            network.key = Key::from_bytes(*key);
-        }
-        Ok(network)
+        let (Some(realm), Some(key)) = (head.first_chunk::<16>(), head.last_chunk::<KEY_BYTES>()) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let description = Some((*realm, Key::from_bytes(*key), file));
+        Ok(Network { job: JobId::on_hosts(*realm), own, description, here: None, others: HashMap::new() })
     }
 
-    /// 128 random bits that name the job.
-    pub fn job(&self) -> [u8; 16] {
+    /// That of a process of a job on one machine, which needs it for other jobs only.
+    pub fn of_one_machine(job: JobId, own: End) -> Network {
+        Network { job, own, description: None, here: None, others: HashMap::new() }
+    }
+
+    pub fn job(&self) -> JobId {
         self.job
     }
 
-    /// The port of a node; an error for a record that no agent writes.
+    /// From now on others find this node there.
+    pub fn set_here(&mut self, here: NodePort) {
+        self.here = Some(here);
+    }
+
+    /// Where others find this node; `None` while that is not known.
+    pub fn here(&self) -> Option<NodePort> {
+        self.here.clone().or_else(|| self.port(self.own.node).ok())
+    }
+
+    /// The port of a node of the own job; an error for a record that no agent writes.
     pub fn port(&self, node: u32) -> io::Result<NodePort> {
+        let Some((_, _, file)) = &self.description else {
+            return self.here.clone().filter(|_| node == self.own.node).ok_or_else(|| io::ErrorKind::NotFound.into());
+        };
         let mut record = [0; RECORD];
-        self.file.read_exact_at(&mut record, (HEAD + node as usize * RECORD) as u64)?;
+        file.read_exact_at(&mut record, (HEAD + node as usize * RECORD) as u64)?;
         let bad = || io::Error::new(io::ErrorKind::InvalidData, format!("the description of node {node} is damaged"));
         let (count, length) = (usize::from(record[2]), usize::from(record[3]));
         if count > MOST_ADDRESSES || length > NAME {
             return Err(bad());
         }
-        let host = String::from_utf8_lossy(&record[4..4 + length]).into_owned();
-        let address = |place: &[u8]| match (place[0], place[1..5].first_chunk::<4>(), place[1..].first_chunk::<16>()) {
-            (4, Some(octets), _) => Ok(IpAddr::V4(Ipv4Addr::from(*octets))),
-            (6, _, Some(octets)) => Ok(IpAddr::V6(Ipv6Addr::from(*octets))),
-            _ => Err(bad()),
-        };
+        let address = |place: &[u8]| read_address(place).ok_or_else(bad);
         let addresses = record[4 + NAME..].chunks_exact(ADDRESS).take(count).map(address).collect::<Result<_, _>>()?;
+        let host = String::from_utf8_lossy(&record[4..4 + length]).into_owned();
         Ok(NodePort { port: u16::from_le_bytes([record[0], record[1]]), addresses, host })
     }
 
@@ -125,19 +146,81 @@ impl Network {
         self.own
     }
 
-    /// Begins a connection to a process, or to the agent of a node.
-    pub fn connect(&self, to: End, kind: Kind) -> Result<Attempt, String> {
-        let port = self.port(to.node).map_err(|error| error.to_string())?;
+    /// Where a node of any known job is found.
+    pub fn place(&self, job: JobId, node: u32) -> Option<NodePort> {
+        match job == self.job {
+            true => self.port(node).ok(),
+            false => self.others.get(&job)?.nodes.get(&node).cloned(),
+        }
+    }
+
+    /// From now on the jobs of an introduction can be reached, where they are not known already.
+    pub fn meet(&mut self, introduction: &Introduction) {
+        let Introduction { realm, key, places } = introduction;
+        for (job, node, port) in places.iter().filter(|(job, ..)| *job != self.job) {
+            let new = || OtherJob { realm: *realm, key: key.clone(), nodes: HashMap::new() };
+            let known = self.others.entry(*job).or_insert_with(new);
+            (known.realm, known.key) = (*realm, key.clone());
+            known.nodes.insert(*node, port.clone());
+        }
+    }
+
+    /// Forgets a job.
+    pub fn forget(&mut self, job: JobId) {
+        self.others.remove(&job);
+    }
+
+    /// Whether some job was introduced with a realm.
+    pub fn uses(&self, realm: &Realm) -> bool {
+        self.others.values().any(|other| other.realm == *realm)
+    }
+
+    /// Begins a connection to a process of another node or job.
+    pub fn connect(&self, to: ProcessId) -> Result<Attempt, String> {
+        self.begin(Kind::Link, to.job, End { node: to.node.number(), slot: to.slot.index() as u32 })
+    }
+
+    /// Begins a connection to the agent of a node of the own job.
+    pub fn connect_agent(&self, to: End, kind: Kind) -> Result<Attempt, String> {
+        self.begin(kind, self.job, to)
+    }
+
+    /// Begins a connection that brings news of the processes of a node of another job.
+    pub fn watch(&self, job: JobId, node: u32) -> Result<Attempt, String> {
+        self.begin(Kind::Watch, job, End { node, slot: End::AGENT })
+    }
+
+    fn begin(&self, kind: Kind, job: JobId, to: End) -> Result<Attempt, String> {
+        let (realm, key, port) = match (&self.description, self.others.get(&job)) {
+            (Some((realm, key, _)), _) if job == self.job => {
+                (realm, key, self.port(to.node).map_err(|error| error.to_string())?)
+            }
+            (_, Some(OtherJob { realm, key, nodes })) => {
+                let port = nodes.get(&to.node).ok_or_else(|| format!("the address of {to} is not known"))?;
+                (realm, key, port.clone())
+            }
+            _ => return Err(format!("the job of {to} is not known")),
+        };
+        self.call(kind, (*realm, key), &port, to)
+    }
+
+    /// Begins the first contact with the owner of a port of another job or node.
+    pub fn contact(&self, secret: &Secret, at: &NodePort, owner: End) -> Result<Attempt, String> {
+        let (realm, key) = Key::of_secret(secret);
+        self.call(Kind::Port, (realm, &key), at, owner)
+    }
+
+    fn call(&self, kind: Kind, (realm, key): (Realm, &Key), at: &NodePort, to: End) -> Result<Attempt, String> {
         let cannot = |error: io::Error| format!("cannot begin a connection: {error}");
-        let hello = Hello::new(kind, self.job, BUILD, self.own, to).map_err(cannot)?;
+        let hello = Hello::new(kind, realm, BUILD, (self.job, self.own), to).map_err(cannot)?;
         let ready = ReadySet::new().map_err(cannot)?;
         let timer = dial::interval_timer(STAGGER).map_err(cannot)?;
         ready.add(timer.as_fd(), 0, Interest::Read).map_err(cannot)?;
-        let left = port.addresses.iter().rev().map(|&address| SocketAddr::new(address, port.port)).collect();
+        let left = at.addresses.iter().rev().map(|&address| SocketAddr::new(address, at.port)).collect();
         let now = Instant::now();
         let mut attempt = Attempt {
-            client: Client::new(&self.key, hello),
-            to: format!("{to} ({})", port.host),
+            client: Client::new(key, hello),
+            to: if at.host.is_empty() { to.to_string() } else { format!("{to} ({})", at.host) },
             ready,
             timer: timer.into(),
             left,
@@ -148,6 +231,87 @@ impl Network {
         };
         attempt.call_next(now);
         Ok(attempt)
+    }
+}
+
+fn write_address(place: &mut [u8], address: &IpAddr) {
+    match address {
+        IpAddr::V4(address) => place[1..5].copy_from_slice(&address.octets()),
+        IpAddr::V6(address) => place[1..].copy_from_slice(&address.octets()),
+    }
+    place[0] = if address.is_ipv4() { 4 } else { 6 };
+}
+
+fn read_address(place: &[u8]) -> Option<IpAddr> {
+    match (place[0], place[1..5].first_chunk::<4>(), place[1..].first_chunk::<16>()) {
+        (4, Some(octets), _) => Some(IpAddr::V4(Ipv4Addr::from(*octets))),
+        (6, _, Some(octets)) => Some(IpAddr::V6(Ipv6Addr::from(*octets))),
+        _ => None,
+    }
+}
+
+/// What processes need to know to reach those of other jobs: a key for all of them, and where their nodes are.
+#[derive(Clone, Debug)]
+pub struct Introduction {
+    pub realm: Realm,
+    pub key: Key,
+    pub places: Vec<Place>,
+}
+
+/// A node of a job, and where it is found.
+pub type Place = (JobId, u32, NodePort);
+
+/// Words of a realm and its key in a message.
+pub const REALM_WORDS: usize = 6;
+/// Words of a place in a message: job, node and port, number of addresses, addresses of three words each.
+pub const PLACE_WORDS: usize = JobId::WORDS + 2 + 3 * MOST_ADDRESSES;
+
+impl Introduction {
+    /// A new realm.
+    pub fn fresh() -> io::Result<[u64; REALM_WORDS]> {
+        let bytes: [u8; 8 * REALM_WORDS] = random()?;
+        Ok(std::array::from_fn(|at| bytes[8 * at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))))
+    }
+
+    /// Places as words for a message.
+    pub fn words_of(places: &[Place]) -> Vec<u64> {
+        let mut words = Vec::with_capacity(places.len() * PLACE_WORDS);
+        for (job, node, NodePort { port, addresses, .. }) in places {
+            words.extend(job.words());
+            words.push(u64::from(*node) << 32 | u64::from(*port));
+            words.push(addresses.len().min(MOST_ADDRESSES) as u64);
+            let mut bytes = [0; 24 * MOST_ADDRESSES];
+            for (place, address) in bytes.chunks_exact_mut(24).zip(addresses) {
+                write_address(&mut place[..ADDRESS], address);
+            }
+            words.extend(
+                bytes.chunks_exact(8).map(|word| word.first_chunk().map_or(0, |word| u64::from_le_bytes(*word))),
+            );
+        }
+        words
+    }
+
+    /// A realm and the places after it; `None` for words that no process sends.
+    pub fn from_words(words: &[u64]) -> Option<Introduction> {
+        let (head, rest) = words.split_first_chunk::<REALM_WORDS>()?;
+        let bytes: Vec<u8> = head.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let (realm, key) = (*bytes.first_chunk()?, Key::from_bytes(*bytes.last_chunk()?));
+        if !rest.len().is_multiple_of(PLACE_WORDS) {
+            return None;
+        }
+        let place = |words: &[u64]| {
+            let job = JobId::from_words(*words.first_chunk()?);
+            let (at, count) = (words[JobId::WORDS], usize::try_from(words[JobId::WORDS + 1]).ok()?);
+            let bytes: Vec<u8> = words[JobId::WORDS + 2..].iter().flat_map(|word| word.to_le_bytes()).collect();
+            if count > MOST_ADDRESSES || at >> 16 & 0xffff != 0 {
+                return None;
+            }
+            let addresses = bytes.chunks_exact(24).take(count).map(|place| read_address(&place[..ADDRESS]));
+            let addresses = addresses.collect::<Option<_>>()?;
+            Some((job, (at >> 32) as u32, NodePort { port: at as u16, addresses, host: String::new() }))
+        };
+        let places = rest.chunks_exact(PLACE_WORDS).map(place).collect::<Option<_>>()?;
+        Some(Introduction { realm, key, places })
     }
 }
 
@@ -344,11 +508,44 @@ const fn fnv(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oxmpi_base::ids::{NodeId, Slot};
 
     fn network(nodes: &[NodePort]) -> Network {
         let mut file = File::from(dial::memory_file(c"test").unwrap());
         file.write_all(&describe([7; 16], &Key::from_bytes([8; 32]), nodes)).unwrap();
         Network::open(file.into(), End { node: 0, slot: 0 }).unwrap()
+    }
+
+    fn process(network: &Network, node: u32, slot: usize) -> ProcessId {
+        ProcessId { job: network.job(), node: NodeId::new(node), slot: Slot::new(slot).unwrap() }
+    }
+
+    #[test]
+    fn introductions_are_written_and_read() {
+        let at = |port, addresses| NodePort { port, addresses, host: String::new() };
+        let a = at(1234, vec!["10.1.2.3".parse().unwrap(), "fd00::7".parse().unwrap()]);
+        let b = at(65535, vec!["::1".parse().unwrap(); MOST_ADDRESSES]);
+        let (one, two) = (JobId::on_hosts([3; 16]), JobId::here(1, 2, 3));
+        let places = vec![(one, 5, a.clone()), (one, u32::MAX, b.clone()), (two, 0, b)];
+        let realm = Introduction::fresh().unwrap();
+        let words: Vec<u64> = realm.into_iter().chain(Introduction::words_of(&places)).collect();
+        let heard = Introduction::from_words(&words).unwrap();
+        assert_eq!(heard.places, places);
+        let mut network = network(&[NodePort::default()]);
+        network.meet(&heard);
+        assert_eq!(network.place(one, 5), Some(a));
+        assert!(network.uses(&heard.realm) && network.place(one, 6).is_none());
+        assert!(network.connect(ProcessId { job: one, node: NodeId::new(6), slot: Slot::FIRST }).is_err());
+        network.forget(one);
+        network.forget(two);
+        assert!(!network.uses(&heard.realm) && network.place(one, 5).is_none());
+        // Too short, too many addresses, an address of no kind.
+        assert!(Introduction::from_words(&words[..7]).is_none() && Introduction::from_words(&words[..3]).is_none());
+        for (at, word) in [(REALM_WORDS + 4, 5), (REALM_WORDS + 5, 9), (REALM_WORDS + 3, 1 << 20)] {
+            let mut bad = words.clone();
+            bad[at] = word;
+            assert!(Introduction::from_words(&bad).is_none(), "word {at}");
+        }
     }
 
     #[test]
@@ -362,7 +559,8 @@ mod tests {
             NodePort { port: 65535, addresses: vec!["::1".parse().unwrap(); MOST_ADDRESSES], host: "ü".repeat(30) };
         let long = NodePort { host: format!("a{}", "ü".repeat(50)), ..NodePort::default() };
         let network = network(&[a.clone(), b.clone(), long]);
-        assert_eq!(network.job(), [7; 16]);
+        assert_eq!(network.job(), JobId::on_hosts([7; 16]));
+        assert_eq!(network.here(), Some(a.clone()));
         assert_eq!((network.port(0).unwrap(), network.port(1).unwrap()), (a, b));
         assert_eq!(network.port(2).unwrap().host, format!("a{}", "ü".repeat(29)));
         assert!(network.port(3).is_err());
@@ -374,7 +572,7 @@ mod tests {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let addresses = vec!["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()];
         let network = network(&[NodePort::default(), NodePort { port, addresses, host: "far".into() }]);
-        let mut attempt = network.connect(End { node: 1, slot: 3 }, Kind::Link).unwrap();
+        let mut attempt = network.connect(process(&network, 1, 3)).unwrap();
         let error = loop {
             match attempt.step() {
                 Ok(None) => std::thread::sleep(Duration::from_millis(5)),
@@ -385,7 +583,7 @@ mod tests {
         for part in ["process 3 of node 1 (far)", "127.0.0.1:", "127.0.0.2:", "refused"] {
             assert!(error.contains(part), "{part}: {error}");
         }
-        let mut nowhere = network.connect(End { node: 0, slot: 0 }, Kind::Link).unwrap();
+        let mut nowhere = network.connect(process(&network, 0, 0)).unwrap();
         assert!(nowhere.step().unwrap_err().contains("no address"));
     }
 }

@@ -1,32 +1,31 @@
 //! The connections of this process to the agents of nodes, which execute one-sided operations there. They are made when
 //! they are needed first, and stay until the process ends.
 
+use crate::dialer::SharedNetwork;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::socket::{Interest, ReadySet};
 use oxmpi_boot::handshake::{End, Kind};
-use oxmpi_boot::network::Network;
 use oxmpi_rma::far::link::Link;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::time::Duration;
 
 pub struct Agents {
-    network: Arc<Network>,
+    network: SharedNetwork,
     links: BTreeMap<u32, Link>,
     /// Windows that this process has given numbers.
     windows: u32,
 }
 
 impl Agents {
-    pub(crate) fn new(network: Arc<Network>) -> Agents {
+    pub(crate) fn new(network: SharedNetwork) -> Agents {
         Agents { network, links: BTreeMap::new(), windows: 0 }
     }
 
     /// This process's own node.
     pub fn own_node(&self) -> u32 {
-        self.network.own().node
+        self.network.lock().own().node
     }
 
     /// A number for a window that no other process of the job, and no other window, has: from the rank in the job.
@@ -56,7 +55,7 @@ impl Agents {
     fn connect(&self, node: u32) -> Result<OwnedFd> {
         let cannot = |why: String| Error::new(MPI_ERR_PROC_ABORTED, why);
         let to = End { node, slot: End::AGENT };
-        let mut attempt = self.network.connect(to, Kind::OneSided).map_err(cannot)?;
+        let mut attempt = self.network.lock().connect_agent(to, Kind::OneSided).map_err(cannot)?;
         let ready = ReadySet::new().map_err(|error| cannot(error.to_string()))?;
         ready.add(attempt.readiness(), 0, Interest::Read).map_err(|error| cannot(error.to_string()))?;
         loop {

@@ -20,6 +20,7 @@ use crate::matching::Pattern;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::{Peer, Rank};
+use oxmpi_boot::network::REALM_WORDS;
 use oxmpi_datatype::OwnedBytes;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -100,7 +101,10 @@ enum Question {
     Reserve(u32),
     SpansJobs(Ranks),
     IdsOf(Ranks),
-    PeersAt(Vec<ProcessId>),
+    /// Where the nodes of processes are found, and a realm for them.
+    PlacesOf(Vec<ProcessId>),
+    /// Processes, and an introduction of those that are on other hosts.
+    PeersAt(Vec<ProcessId>, Vec<u64>),
 }
 
 enum Answer {
@@ -109,6 +113,7 @@ enum Answer {
     Reserved(bool),
     SpansJobs(bool),
     Ids(Vec<ProcessId>),
+    Places([u64; REALM_WORDS], Vec<u64>),
     Peers(Result<Vec<Peer>>),
 }
 
@@ -199,9 +204,19 @@ impl AgreementIo {
         }
     }
 
-    /// The peers for ids; an error when one cannot be reached.
-    pub async fn peers_at(&self, ids: Vec<ProcessId>) -> Result<Vec<Peer>> {
-        match self.ask(Question::PeersAt(ids)).await {
+    /// Where the nodes of some processes are found, as words for other processes, and a new realm: none
+    /// if this process has no network.
+    pub async fn places_of(&self, ids: &[ProcessId]) -> ([u64; REALM_WORDS], Vec<u64>) {
+        match self.ask(Question::PlacesOf(ids.to_vec())).await {
+            Answer::Places(realm, places) => (realm, places),
+            _ => unreachable!("the answer fits the question"),
+        }
+    }
+
+    /// The peers for ids; an error when one cannot be reached. `introduction`: how those on other hosts
+    /// are reached, if there are any.
+    pub async fn peers_at(&self, ids: Vec<ProcessId>, introduction: Vec<u64>) -> Result<Vec<Peer>> {
+        match self.ask(Question::PeersAt(ids, introduction)).await {
             Answer::Peers(peers) => peers,
             _ => unreachable!("the answer fits the question"),
         }
@@ -478,11 +493,12 @@ pub(crate) mod simulated {
                     Question::Reserve(context) => Answer::Reserved((self.is_free)(process, context)),
                     Question::SpansJobs(_) => Answer::SpansJobs(false),
                     Question::IdsOf(members) => {
-                        let job = JobId { inode: 1, holder: 1, fd: 1 };
+                        let job = JobId { inode: 1, holder: 1, fd: 1, host: 0 };
                         let id = |peer: Peer| ProcessId { job, node: NodeId::FIRST, slot: peer.slot().unwrap() };
                         Answer::Ids(members.iter().map(id).collect())
                     }
-                    Question::PeersAt(all) => Answer::Peers(Ok(all.iter().map(|id| Peer::local(id.slot)).collect())),
+                    Question::PlacesOf(_) => Answer::Places([0; REALM_WORDS], Vec::new()),
+                    Question::PeersAt(all, _) => Answer::Peers(Ok(all.iter().map(|id| Peer::local(id.slot)).collect())),
                 };
                 agreement.io.pending().answer = Some(answer);
             }

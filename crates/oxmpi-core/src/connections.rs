@@ -11,24 +11,35 @@ use crate::request::{Body, Start};
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::ids::{NodeId, Peer, Slot};
 use oxmpi_base::segment::{PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT};
+use oxmpi_boot::handshake::Secret;
+use oxmpi_boot::network::{MOST_ADDRESSES, NodePort};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 
 /// A port: its owner and its number. `MPI_Open_port` returns its text form.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Port {
     pub owner: ProcessId,
     pub number: u32,
+    /// For processes of other hosts: the secret that they prove, and where the owner's node is found.
+    pub far: Option<(Secret, NodePort)>,
 }
 
 const SCHEME: &str = "oxmpi";
 
 impl fmt::Display for Port {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ProcessId { job: JobId { inode, holder, fd }, node, slot } = self.owner;
-        write!(f, "{SCHEME}:{holder}:{fd}:{inode:x}:{node}:{}:{:x}", slot.index(), self.number)
+        let ProcessId { job: JobId { inode, holder, fd, host }, node, slot } = self.owner;
+        write!(f, "{SCHEME}:{holder}:{fd}:{inode:x}:{host:x}:{node}:{}:{:x}", slot.index(), self.number)?;
+        if let Some((secret, NodePort { port, addresses, .. })) = &self.far {
+            f.write_str(";")?;
+            secret.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+            write!(f, ";{port}")?;
+            addresses.iter().try_for_each(|address| write!(f, ";{address}"))?;
+        }
+        Ok(())
     }
 }
 
@@ -40,15 +51,38 @@ impl FromStr for Port {
     type Err = NotAPort;
 
     fn from_str(text: &str) -> Result<Port, NotAPort> {
-        let parts: Vec<&str> = text.trim().split(':').collect();
-        let [SCHEME, holder, fd, inode, node, slot, number] = parts[..] else { return Err(NotAPort) };
+        let (near, far) = match text.trim().split_once(';') {
+            Some((near, far)) => (near, Some(far)),
+            None => (text.trim(), None),
+        };
+        let parts: Vec<&str> = near.split(':').collect();
+        let [SCHEME, holder, fd, inode, host, node, slot, number] = parts[..] else { return Err(NotAPort) };
         let decimal = |part: &str| part.parse::<u32>().map_err(|_| NotAPort);
-        let inode = u64::from_str_radix(inode, 16).map_err(|_| NotAPort)?;
-        let number = u32::from_str_radix(number, 16).map_err(|_| NotAPort)?;
-        let job = JobId { inode, holder: decimal(holder)?, fd: decimal(fd)? };
+        let hexadecimal = |part: &str| u64::from_str_radix(part, 16).map_err(|_| NotAPort);
+        let number = u32::try_from(hexadecimal(number)?).map_err(|_| NotAPort)?;
+        let (holder, fd) = (decimal(holder)?, decimal(fd)?);
+        let job = JobId { inode: hexadecimal(inode)?, holder, fd, host: hexadecimal(host)? };
         let slot = Slot::new(decimal(slot)? as usize).ok_or(NotAPort)?;
-        Ok(Port { owner: ProcessId { job, node: NodeId::new(decimal(node)?), slot }, number })
+        let far = far.map(far_part).transpose()?;
+        Ok(Port { owner: ProcessId { job, node: NodeId::new(decimal(node)?), slot }, number, far })
     }
+}
+
+fn far_part(text: &str) -> Result<(Secret, NodePort), NotAPort> {
+    let mut parts = text.split(';');
+    let (Some(secret), Some(port)) = (parts.next(), parts.next()) else { return Err(NotAPort) };
+    if secret.len() != 32 || !secret.is_ascii() {
+        return Err(NotAPort);
+    }
+    let mut bytes = Secret::default();
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&secret[2 * at..2 * at + 2], 16).map_err(|_| NotAPort)?;
+    }
+    let addresses: Vec<_> = parts.map(|part| part.parse().map_err(|_| NotAPort)).collect::<Result<_, _>>()?;
+    if addresses.len() > MOST_ADDRESSES {
+        return Err(NotAPort);
+    }
+    Ok((bytes, NodePort { port: port.parse().map_err(|_| NotAPort)?, addresses, host: String::new() }))
 }
 
 impl Process {
@@ -153,7 +187,14 @@ impl Process {
             }
         }
         named.extend(self.messages.iter().map(|(_, (_, message, _))| message.from()));
-        self.engine.leave_jobs(&named);
+        let left = self.engine.leave_jobs(&named);
+        self.forget_jobs(left);
+    }
+
+    /// Leaves all other jobs: this process is finalizing.
+    pub fn leave_all_jobs(&mut self) {
+        let left = self.engine.leave_all_jobs();
+        self.forget_jobs(left);
     }
 
     /// Whether a receive is posted on a communicator that has been freed, so that its possible
@@ -171,22 +212,34 @@ impl Process {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oxmpi_abi::constants::MPI_MAX_PORT_NAME;
 
     #[test]
     fn port_names_are_printed_and_parsed() {
-        let job = JobId { inode: u64::MAX, holder: 4_194_304, fd: 1023 };
+        let job = JobId { inode: u64::MAX, holder: 4_194_304, fd: 1023, host: u64::MAX };
         let owner = ProcessId { job, node: NodeId::new(16_383), slot: Slot::new(65535).unwrap() };
-        let port = Port { owner, number: i32::MAX as u32 };
-        assert_eq!(port.to_string().parse(), Ok(port));
-        assert!(port.to_string().len() < 60);
+        let near = Port { owner, number: i32::MAX as u32, far: None };
+        assert_eq!(near.to_string().parse(), Ok(near.clone()));
+        let addresses = vec!["fd00:1111:2222:3333:4444:5555:6666:7777".parse().unwrap(); MOST_ADDRESSES];
+        let far = Port { far: Some(([0xf0; 16], NodePort { port: 65535, addresses, host: String::new() })), ..near };
+        assert_eq!(far.to_string().parse(), Ok(far.clone()));
+        assert!(far.to_string().len() < MPI_MAX_PORT_NAME as usize);
         for text in [
             "",
             "oxmpi",
-            "oxmpi:1:2:3:4:5",
-            "oxmpi:1:2:3:4:5:6:7",
-            "tcp:1:2:3:4:5:6",
-            "oxmpi:-1:2:3:4:5:6",
-            "oxmpi:1:2:x:4:5:6",
+            "oxmpi:1:2:3:4:5:6",
+            "oxmpi:1:2:3:4:5:6:7:8",
+            "tcp:1:2:3:4:5:6:7",
+            "oxmpi:-1:2:3:4:5:6:7",
+            "oxmpi:1:2:x:4:5:6:7",
+            "oxmpi:1:2:3:4:5:6:7;",
+            "oxmpi:1:2:3:4:5:6:7;00112233445566778899aabbccddee;1",
+            "oxmpi:1:2:3:4:5:6:7;00112233445566778899aabbccddeeff",
+            "oxmpi:1:2:3:4:5:6:7;0011223344556677\u{e9}8899aabbccddeef;1",
+            "oxmpi:1:2:3:4:5:6:7;00112233445566778899aabbccddeefx;1",
+            "oxmpi:1:2:3:4:5:6:7;00112233445566778899aabbccddeeff;65536",
+            "oxmpi:1:2:3:4:5:6:7;00112233445566778899aabbccddeeff;1;here",
+            "oxmpi:1:2:3:4:5:6:7;00112233445566778899aabbccddeeff;1;::1;::1;::1;::1;::1",
         ] {
             assert_eq!(text.parse::<Port>(), Err(NotAPort), "{text}");
         }

@@ -50,6 +50,7 @@ use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::{Peer, Rank, WorldRank};
+use oxmpi_boot::network::REALM_WORDS;
 use std::collections::BTreeSet;
 
 /// For agreements between processes that share no communicator. The tags of its messages are made
@@ -296,7 +297,7 @@ pub struct Joined {
 /// Refuses to join: the leader cannot take part in [`join`], and the others must not wait for it.
 /// They get an error of the same class.
 pub async fn refuse(io: AgreementIo, near: Participants, class: i32) -> Result<()> {
-    io.tell(&near, &mut [0, class as u64, 0]).await
+    io.tell(&near, &mut [0, class as u64, 0, 0]).await
 }
 
 /// Joins two groups. The first members are the leaders; `bridge` connects only the two leaders.
@@ -305,20 +306,22 @@ pub async fn refuse(io: AgreementIo, near: Participants, class: i32) -> Result<(
 /// Members of different groups communicate only over the bridge, so they need no earlier
 /// connection.
 pub async fn join(io: AgreementIo, near: Participants, group: Ranks, bridge: Option<Participants>) -> Result<Joined> {
-    // The size of the other group and a proposal; or zero and an error class, if a leader refused.
-    let mut facts = [0; 3];
-    let mut far = Vec::new();
+    // The size of the other group, a proposal, and the words of an introduction; or zero and an error
+    // class, if a leader refused.
+    let mut facts = [0; 4];
+    let (mut far, mut introduction) = (Vec::new(), Vec::new());
     let mut lead = None;
     let mut failed = None;
     if let Some(bridge) = bridge {
         match Lead::meet(&io, &near, &group, bridge).await {
-            Ok((met, proposal, words)) => {
+            Ok((met, proposal, words, introduces)) => {
                 let [context, used] = proposal.to_words();
-                facts = [(words.len() / ProcessId::WORDS) as u64, context, used];
-                (lead, far) = (Some(met), words);
+                let count = (words.len() / ProcessId::WORDS) as u64;
+                facts = [count, context, used, introduces.len() as u64];
+                (lead, far, introduction) = (Some(met), words, introduces);
             }
             Err(error) => {
-                facts = [0, error.class() as u64, 0];
+                facts = [0, error.class() as u64, 0, 0];
                 failed = Some(error);
             }
         }
@@ -329,12 +332,16 @@ pub async fn join(io: AgreementIo, near: Participants, group: Ranks, bridge: Opt
     }
     far.resize(facts[0] as usize * ProcessId::WORDS, 0);
     io.tell(&near, &mut far).await?;
+    introduction.resize(facts[3] as usize, 0);
+    if !introduction.is_empty() {
+        io.tell(&near, &mut introduction).await?;
+    }
     let far = ids_in(&far)?;
     let ours: BTreeSet<ProcessId> = io.ids_of(&near.members).await.into_iter().collect();
     if far.iter().any(|id| ours.contains(id)) {
         bail!(MPI_ERR_GROUP, "the two groups have a process in common");
     }
-    let far = io.peers_at(far).await;
+    let far = io.peers_at(far, introduction).await;
     let mut proposal = Proposal::from_words(&facts[1..]);
     loop {
         if proposal == NONE_LEFT {
@@ -387,6 +394,9 @@ fn ids_in(words: &[u64]) -> Result<Vec<ProcessId>> {
     ids.ok_or_else(|| Error::new(MPI_ERR_OTHER, "the other group's leader names a process that cannot exist"))
 }
 
+/// More members or words about them than any group has.
+const MOST_MEMBERS: u64 = 1 << 26;
+
 /// A leader that is connected to the other one.
 struct Lead {
     bridge: Participants,
@@ -396,27 +406,45 @@ struct Lead {
 }
 
 impl Lead {
-    /// Exchanges the groups of both sides; returns a proposal and the ids of the other group.
+    /// Exchanges the groups of both sides; returns a proposal, the ids of the other group, and how it is reached where it
+    /// is on other hosts: the realm of the leader that proposes, and the places of the other group.
     async fn meet(
         io: &AgreementIo,
         near: &Participants,
         group: &Ranks,
         bridge: Participants,
-    ) -> Result<(Lead, Proposal, Vec<u64>)> {
+    ) -> Result<(Lead, Proposal, Vec<u64>, Vec<u64>)> {
         let other = 1 - bridge.rank;
         let ours = io.ids_of(group).await;
         let leader = io.ids_of(&vec![near.members.peer(Rank::new(0))].into()).await[0];
-        let mut hello = vec![ours.len() as u64];
+        let (realm, places) = io.places_of(&ours).await;
+        let mut hello = vec![ours.len() as u64, places.len() as u64];
+        hello.extend(realm);
         hello.extend(leader.words());
         io.send(&bridge, other, &hello);
         io.send(&bridge, other, &ours.iter().flat_map(|id| id.words()).collect::<Vec<u64>>());
+        if !places.is_empty() {
+            io.send(&bridge, other, &places);
+        }
         let hello = io.receive(&bridge, other, hello.len()).await?;
+        if hello[0] > MOST_MEMBERS || hello[1] > MOST_MEMBERS {
+            bail!(MPI_ERR_OTHER, "the other group's leader says that it has {} processes", hello[0]);
+        }
         let theirs = io.receive(&bridge, other, hello[0] as usize * ProcessId::WORDS).await?;
+        let their_places = match hello[1] as usize {
+            0 => Vec::new(),
+            count => io.receive(&bridge, other, count).await?,
+        };
         let all: Vec<ProcessId> = ours.into_iter().chain(ids_in(&theirs)?).collect();
-        let proposes = ids_in(&hello[1..])?.first().is_some_and(|other| leader < *other);
+        let proposes = ids_in(&hello[2 + REALM_WORDS..])?.first().is_some_and(|other| leader < *other);
         let lead = Lead { bridge, proposes, between_jobs: spans_jobs(&all) };
+        let mut introduction = Vec::new();
+        if lead.between_jobs && !(places.is_empty() && their_places.is_empty()) {
+            introduction.extend_from_slice(if proposes { &realm } else { &hello[2..2 + REALM_WORDS] });
+            introduction.extend(their_places);
+        }
         let proposal = lead.propose(io).await?;
-        Ok((lead, proposal, theirs))
+        Ok((lead, proposal, theirs, introduction))
     }
 
     /// One of the two leaders proposes a context, and both know it.

@@ -1,38 +1,41 @@
-//! Makes the connections of a rank to ranks of other hosts, for the links: what `oxmpi-boot` knows of the network of the
-//! job, as a [`Connector`].
+//! Makes the connections of a process to processes of other hosts, for the links: what `oxmpi-boot` knows of the network,
+//! as a [`Connector`]. The process and its links share that knowledge.
 
-use crate::agents::Agents;
-use oxmpi_base::address::ProcessId;
-use oxmpi_boot::Reached;
-use oxmpi_boot::handshake::{End, Kind};
+use oxmpi_base::address::{JobId, ProcessId};
+use oxmpi_base::ids::NodeId;
 use oxmpi_boot::network::{Attempt, Network};
-use oxmpi_transport::Links;
-use oxmpi_transport::tcp::connect::{Arrivals, ConnectError, Connector, Pending};
-use std::io;
+use oxmpi_transport::tcp::connect::{ConnectError, Connector, Pending};
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// From now on ranks of other hosts are reached over TCP.
-pub fn use_network(links: &mut Links, reached: Reached) -> io::Result<Agents> {
-    let Reached { network, arrivals } = reached;
-    let (job, network) = (network.job(), Arc::new(network));
-    links.use_tcp(Box::new(Dialer(Arc::clone(&network))), Arrivals::new(arrivals), job)?;
-    Ok(Agents::new(network))
-}
+/// What a process knows of the network.
+#[derive(Clone)]
+pub struct SharedNetwork(Arc<Mutex<Network>>);
 
-struct Dialer(Arc<Network>);
+impl SharedNetwork {
+    pub fn new(network: Network) -> SharedNetwork {
+        SharedNetwork(Arc::new(Mutex::new(network)))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Network> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 struct Dialing(Attempt);
 
-impl Connector for Dialer {
+impl Connector for SharedNetwork {
     fn connect(&self, to: ProcessId) -> Result<Box<dyn Pending>, ConnectError> {
-        let to = End { node: to.node.number(), slot: to.slot.index() as u32 };
-        Ok(Box::new(Dialing(self.0.connect(to, Kind::Link).map_err(ConnectError)?)))
+        Ok(Box::new(Dialing(self.lock().connect(to).map_err(ConnectError)?)))
+    }
+
+    fn watch(&self, job: JobId, node: NodeId) -> Result<Box<dyn Pending>, ConnectError> {
+        Ok(Box::new(Dialing(self.lock().watch(job, node.number()).map_err(ConnectError)?)))
     }
 
     fn host(&self, of: ProcessId) -> Option<String> {
-        self.0.port(of.node.number()).ok().map(|port| port.host)
+        self.lock().place(of.job, of.node.number()).map(|port| port.host).filter(|host| !host.is_empty())
     }
 
     fn verdict(&self) -> Duration {

@@ -17,6 +17,7 @@ use oxmpi_abi::handle::{self, Comm, Errhandler};
 use oxmpi_base::cpus::CpuPin;
 use oxmpi_base::slots::{Kind, SlotTable};
 use oxmpi_base::trust;
+use oxmpi_boot::desk::Stage;
 use oxmpi_io::UserDatarep;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -182,7 +183,10 @@ impl Library {
             let started = match self.kept.get() {
                 Some(started) => {
                     self.entry.set_threaded();
-                    self.guard_over(started).engine.node().rejoin();
+                    let mut guard = self.guard_over(started);
+                    guard.engine.node().rejoin();
+                    guard.tell_stage(Stage::Running);
+                    drop(guard);
                     started
                 }
                 None => {
@@ -256,9 +260,10 @@ impl Library {
         let users = locked(&self.users);
         if users.count == 0
             && self.entry.deactivate()
-            && let Some(guard) = self.enter_late()
+            && let Some(mut guard) = self.enter_late()
         {
             guard.engine.node().leave();
+            guard.tell_stage(Stage::Finalized);
         }
     }
 

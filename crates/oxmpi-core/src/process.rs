@@ -9,14 +9,13 @@ use crate::buffer::BufferPool;
 use crate::collective::{Background, Run};
 use crate::comm::{Comm, Comms, Ranks};
 use crate::contexts::Contexts;
-use crate::dialer;
+use crate::desk::Desk;
 use crate::engine::Engine;
 use crate::file::File;
 use crate::group::Group;
 use crate::liveness::{Gone, Polls};
 use crate::matching::Envelope;
 use crate::memory::Allocations;
-use crate::names::Names;
 use crate::operation::{UserCall, UserFunction};
 use crate::partitioned::Receiving;
 use crate::pending_comm::PendingComm;
@@ -30,6 +29,7 @@ use oxmpi_base::ids::{Peer, Rank, WorldRank};
 use oxmpi_base::slots::{Kind, SlotTable};
 use oxmpi_base::{lifeline, limits};
 use oxmpi_boot::apps::ProcessSet;
+use oxmpi_boot::names::Names;
 use oxmpi_boot::{Member, Start as Boot};
 use oxmpi_coll::nodes::NodeMap;
 use oxmpi_datatype::Datatype;
@@ -61,6 +61,8 @@ pub struct Process {
     pub joining: usize,
     /// Names that this process has published.
     pub names: Names,
+    /// The agent of this process, for other hosts.
+    pub desk: Desk,
     /// Communicators whose members have not agreed on a context yet.
     pub(crate) pending_comms: Vec<PendingComm>,
     /// Collective operations that go on while the program does other things.
@@ -149,20 +151,21 @@ impl Process {
             })?;
         }
         let cannot = |error: std::io::Error| Error::new(MPI_ERR_OTHER, format!("cannot join the job: {error}"));
-        let mut links = Links::attach_on(segment, job, nodes).map_err(cannot)?;
-        let agents = match network {
-            Some(network) => Some(dialer::use_network(&mut links, network).map_err(cannot)?),
-            None => None,
-        };
-        Ok(Process {
-            agents,
+        let links = Links::attach_on(segment, job, nodes).map_err(cannot)?;
+        let mut process = Process {
             appnum,
             universe_size: universe,
             parent_port,
             process_sets,
             _lifeline: lifeline,
+            desk: Desk::new(network),
             ..Process::of(links, single_copy)
-        })
+        };
+        if job.is_on_hosts() {
+            process.use_network()?;
+            process.agents = process.desk.network().cloned().map(Agents::new);
+        }
+        Ok(process)
     }
 
     /// A process of a job of which only the links are known.
@@ -183,6 +186,7 @@ impl Process {
             contexts: Contexts::new(nodes.own(), nodes.size()),
             joining: 0,
             names: Names::default(),
+            desk: Desk::default(),
             pending_comms: Vec::new(),
             runs: Vec::new(),
             receiving: Vec::new(),

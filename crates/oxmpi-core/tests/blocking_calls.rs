@@ -31,7 +31,7 @@ fn with_ranks(ranks: usize, body: impl Fn(usize, &Library, Joined) + Sync) {
         for rank in 0..ranks {
             scope.spawn(move || {
                 let library = Library::new();
-                let job = JobId { inode: 1, holder: 1, fd: 1 };
+                let job = JobId { inode: 1, holder: 1, fd: 1, host: 0 };
                 let slot = Slot::new(rank).unwrap();
                 let attach = || Links::attach(Segment::attach(fd.as_fd()).unwrap(), job, slot).unwrap();
                 let joined = library.join(|| Ok(Process::of(attach(), true))).unwrap();

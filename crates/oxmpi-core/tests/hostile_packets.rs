@@ -24,7 +24,7 @@ const OFFER_NUMBER: u64 = 1 << 32;
 fn pair() -> (Links, Engine) {
     let (fd, _) = Segment::create(2, 2).unwrap();
     let attach = |slot| {
-        let job = JobId { inode: 1, holder: 1, fd: 1 };
+        let job = JobId { inode: 1, holder: 1, fd: 1, host: 0 };
         Links::attach(Segment::attach(fd.as_fd()).unwrap(), job, Slot::new(slot).unwrap()).unwrap()
     };
     (attach(0), Engine::new(attach(1), true))

@@ -8,18 +8,19 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::channel::{Channel, State};
-use oxmpi_agent::door::{Door, Reach};
+use oxmpi_agent::desk::{What, Wish};
+use oxmpi_agent::door::Door;
 use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
 use oxmpi_agent::message::{self, Down, FailedRank, Machine, NodeAddresses, Order, RankPlace, Stop, Up};
 use oxmpi_agent::one_sided::Workers;
-use oxmpi_base::{dial, limits, segment};
+use oxmpi_base::{dial, limits};
+use oxmpi_boot::desk::Answer;
 use oxmpi_boot::handshake::Key;
 use oxmpi_boot::network::{NodePort, describe};
-use oxmpi_transport::tcp::connect::pair;
 
 use crate::branch::{Branches, Event, GREETING, VERSION, heartbeat};
 use crate::forward::{AgentWires, Forward};
@@ -29,9 +30,9 @@ use crate::job;
 use crate::options::{self, Command, Settings};
 use crate::order;
 use crate::place::Budget;
-use crate::reach;
 use crate::start::{Kept, Prepared, RankNetwork, Refusal, Running, Work};
 use crate::sys;
+use crate::visitors;
 use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_QUIET_FAILURE, AT_ONCE, Death, Watch};
 
 /// An agent that was late itself by more than this does not blame others.
@@ -71,8 +72,11 @@ struct Agent {
     phase: Phase,
     forward: Forward,
     input: FedInput,
-    /// The port of this node, and what it needs to know of the job.
-    door: Option<(Door, JobSecret)>,
+    /// The port of this node.
+    door: Door,
+    /// What callers must prove to be let in.
+    secret: JobSecret,
+    pretended: bool,
     /// Execute one-sided requests of other nodes.
     workers: Option<Workers>,
     /// Ranks that have not ended, as it was told.
@@ -87,6 +91,8 @@ struct Agent {
 struct JobSecret {
     job: [u8; 16],
     key: Key,
+    /// The job has other nodes.
+    is_needed: bool,
 }
 
 enum Phase {
@@ -129,7 +135,9 @@ impl Agent {
             phase: Phase::Idle,
             forward: Forward::new()?,
             input: FedInput::default(),
-            door: None,
+            door: Door::new(&hosts::own_name()),
+            secret: JobSecret { job: [0; 16], key: Key::from_bytes([0; 32]), is_needed: false },
+            pretended: false,
             workers: None,
             told_live: 0,
             told_failure: false,
@@ -157,15 +165,7 @@ impl Agent {
             }
             self.look_after_ranks(now);
             self.move_data();
-            if let Some((door, _)) = &mut self.door {
-                door.work(now);
-                for caller in door.take_one_sided() {
-                    // A caller that is not served sees the end of its connection.
-                    if let Some(Err(error)) = self.workers.as_mut().map(|workers| workers.serve(caller)) {
-                        eprintln!("mpirun: the agent on {} cannot serve one-sided requests: {error}", self.host);
-                    }
-                }
-            }
+            self.serve_visitors(now);
             self.beat(now);
             if let Some(up) = &mut self.up
                 && up.flush().is_err()
@@ -185,8 +185,7 @@ impl Agent {
             }
             self.branches.poll_for(&mut fds);
             self.forward.poll_for(&mut fds);
-            let door = self.door.iter().flat_map(|(door, _)| door.descriptors());
-            fds.extend(door.map(|fd| sys::pollfd(fd, sys::POLLIN)));
+            fds.extend(self.door.descriptors().map(|fd| sys::pollfd(fd, sys::POLLIN)));
             self.input.poll_for(&mut fds);
             if let Phase::Running(watch, _) = &self.phase {
                 fds.push(sys::pollfd(watch.mailbox.as_raw_fd(), sys::POLLIN));
@@ -207,7 +206,7 @@ impl Agent {
         // Draining looks again soon, since the end of a pipe that nobody holds any more may be near.
         let drain = matches!(self.phase, Phase::Draining { .. }).then(|| now + Duration::from_millis(20));
         let leave = self.left_at.map(|at| (at + LEAVE).max(now + Duration::from_millis(20)));
-        let door = self.door.as_ref().and_then(|(door, _)| door.deadline(now));
+        let door = self.door.deadline(now);
         [watch, drain, leave, door, self.branches.deadline()].into_iter().flatten().fold(self.next_beat, Instant::min)
     }
 
@@ -302,6 +301,10 @@ impl Agent {
                 self.paused = true;
                 Ok(())
             }
+            Down::Names { slot, ticket, result } => {
+                self.door.answer(slot as usize, &Answer::Names { ticket, result });
+                Ok(())
+            }
             Down::Heartbeat => Ok(()),
         }
     }
@@ -361,22 +364,24 @@ impl Agent {
     /// Opens the port of this node, if the job has other nodes.
     fn listen(&mut self, order: &Order) -> Result<NodeAddresses, Refusal> {
         let node = order.node;
-        if order.node_count() == 1 {
+        let is_needed = order.node_count() > 1;
+        self.secret = JobSecret { job: order.job, key: Key::from_bytes(order.key), is_needed };
+        self.pretended = order.pretended;
+        if !is_needed {
             return Ok(NodeAddresses { node, host: self.host.clone(), addresses: Vec::new(), port: 0 });
         }
-        let refuse = |text: String| Refusal { text, status: 1 };
-        let addresses = reach::addresses(order.pretended, order.net_interface.as_deref()).map_err(refuse)?;
-        let reach = if order.pretended { Reach::ThisMachine } else { Reach::Everyone };
         let range = order.port_range.map(|(first, last)| first..=last);
-        let door = Door::open(&reach, range, &self.host).map_err(|error| refuse(error.to_string()))?;
-        let port = door.port();
-        self.door = Some((door, JobSecret { job: order.job, key: Key::from_bytes(order.key) }));
+        let listening = visitors::listen(&mut self.door, order.pretended, range, order.net_interface.as_deref());
+        let (port, addresses) = listening.map_err(|text| Refusal { text, status: 1 })?;
         Ok(NodeAddresses { node, host: self.host.clone(), addresses, port })
     }
 
     /// What the ranks inherit to reach those of other nodes. From now on connections are let in.
-    fn connect(&mut self, nodes: &[NodeAddresses], seats: usize) -> io::Result<Option<RankNetwork>> {
-        let Some((door, JobSecret { job, key })) = &mut self.door else { return Ok(None) };
+    fn connect(&mut self, nodes: &[NodeAddresses], seats: usize) -> io::Result<RankNetwork> {
+        let JobSecret { job, key, is_needed } = &self.secret;
+        if !is_needed {
+            return RankNetwork::sockets(&mut self.door, self.node, seats, None);
+        }
         let mut ports = vec![NodePort::default(); nodes.len()];
         for NodeAddresses { node, host, addresses, port } in nodes {
             let place =
@@ -385,14 +390,31 @@ impl Agent {
         }
         let mut file = File::from(dial::memory_file(c"oxmpi-network")?);
         file.write_all(&describe(*job, key, &ports))?;
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        for _ in 0..seats {
-            let (near, far) = pair()?;
-            ours.push(near);
-            theirs.push(segment::keep(far.as_fd())?);
+        self.door.admit_job(*job, key.clone());
+        RankNetwork::sockets(&mut self.door, self.node, seats, Some(&file.into()))
+    }
+
+    /// Lets in processes of other nodes and jobs, and carries out what the ranks ask for.
+    fn serve_visitors(&mut self, now: Instant) {
+        if let Phase::Running(watch, _) = &mut self.phase {
+            watch.take_ended().into_iter().for_each(|(slot, well)| self.door.rank_ended(slot, well));
         }
-        door.serve(*job, key.clone(), self.node, ours);
-        Ok(Some(RankNetwork { description: segment::keep(file.as_fd())?, arrivals: theirs }))
+        for Wish { slot, what } in self.door.hear_ranks() {
+            match what {
+                What::Listen { ticket } => {
+                    let at = visitors::listen(&mut self.door, self.pretended, None, None);
+                    self.door.answer(slot, &Answer::Listening { ticket, at });
+                }
+                What::Names { ticket, what } => self.tell(&Up::Names { slot: slot as u32, ticket, what }),
+            }
+        }
+        self.door.work(now);
+        for caller in self.door.take_one_sided() {
+            // A caller that is not served sees the end of its connection.
+            if let Some(Err(error)) = self.workers.as_mut().map(|workers| workers.serve(caller)) {
+                eprintln!("mpirun: the agent on {} cannot serve one-sided requests: {error}", self.host);
+            }
+        }
     }
 
     fn prepare(&self, order: &Order) -> Result<(Work, Prepared), Refusal> {
@@ -410,9 +432,9 @@ impl Agent {
         let phase = std::mem::replace(&mut self.phase, Phase::Idle);
         let Phase::Ready(prepared, reads, terminal) = phase else { return Err(BadFrame("nothing to start".into())) };
         let (mut work, prepared) = *prepared;
-        let workers = self.door.as_ref().map(|_| Workers::new(prepared.segment_fd())).transpose();
+        let workers = self.secret.is_needed.then(|| Workers::new(prepared.segment_fd())).transpose();
         match workers.and_then(|workers| Ok((workers, self.connect(&nodes, work.seats.len())?))) {
-            Ok((workers, network)) => (self.workers, work.network) = (workers, network),
+            Ok((workers, network)) => (self.workers, work.network) = (workers, Some(network)),
             Err(error) => {
                 let text = format!("cannot prepare connections to other hosts: {}", limits::explain(&error));
                 self.tell_trouble(Refusal { text, status: 1 });

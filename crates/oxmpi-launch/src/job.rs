@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
+use oxmpi_agent::door::Door;
 use oxmpi_base::segment::{PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT, PARENTS_NONE, RankBlock, STATE_FINALIZED};
 use oxmpi_boot::spawned::Message;
 
@@ -17,6 +18,7 @@ use crate::spawned::{News, Spawned};
 use crate::start::{self, Kept, Refusal, Started};
 use crate::strays;
 use crate::sys::{self, Pid};
+use crate::visitors;
 use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_QUIET_FAILURE, AT_ONCE, Death, Steps, Watch};
 
 pub const TAKEN: [i32; 9] = [
@@ -76,6 +78,7 @@ struct Job<'a> {
     /// The process that spawned this job must end with it.
     takes_root_along: bool,
     time_limit: Option<Instant>,
+    door: Door,
     _kept: Kept,
 }
 
@@ -106,7 +109,7 @@ impl<'a> Job<'a> {
         not_ours: Vec<Pid>,
         spawned: Option<Spawned>,
     ) -> Job<'a> {
-        let Started { ranks, trouble, outputs, input, mailbox, host, kept } = started;
+        let Started { ranks, trouble, outputs, input, mailbox, host, kept, door } = started;
         Job {
             watch: Watch::new(ranks, mailbox, host, not_ours),
             outputs,
@@ -119,6 +122,7 @@ impl<'a> Job<'a> {
             told_parents: false,
             takes_root_along: false,
             time_limit: settings.timeout.map(|limit| Instant::now() + limit),
+            door,
             _kept: kept,
         }
     }
@@ -140,6 +144,7 @@ impl<'a> Job<'a> {
             self.hear_children(now);
             self.hear_parents(now);
             self.on_time(now);
+            visitors::look_after(&mut self.door, &mut self.watch, now);
             if self.watch.live == 0 && self.is_cleared(now) {
                 break;
             }
@@ -149,6 +154,7 @@ impl<'a> Job<'a> {
             self.spawned.iter().for_each(|spawned| spawned.poll_for(&mut fds));
             self.outputs.poll_for(&mut fds);
             self.input.poll_for(&mut fds, now);
+            fds.extend(self.door.descriptors().map(|fd| sys::pollfd(fd, sys::POLLIN)));
             let timeout = self.next_deadline().map(|at| at.saturating_duration_since(now));
             if let Err(error) = sys::poll(&mut fds, timeout) {
                 eprintln!("mpirun: cannot wait for the ranks: {error}");
@@ -362,7 +368,8 @@ impl<'a> Job<'a> {
         let outputs = self.outputs.deadline();
         let parents = self.spawned.as_ref().and_then(Spawned::deadline);
         let own = self.watch.deadline();
-        [own, outputs, self.time_limit, self.input.deadline(), parents].into_iter().flatten().min()
+        let door = self.door.deadline(Instant::now());
+        [own, outputs, self.time_limit, self.input.deadline(), parents, door].into_iter().flatten().min()
     }
 
     /// All processes have ended: writes the remaining output and the final message, and returns the

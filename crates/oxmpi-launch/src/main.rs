@@ -18,6 +18,7 @@ mod forward;
 mod hosts;
 mod input;
 mod job;
+mod job_names;
 mod launcher;
 mod mailbox;
 mod nodes;
@@ -38,6 +39,7 @@ mod start;
 mod strays;
 mod sys;
 mod topology;
+mod visitors;
 mod watch;
 mod wires;
 
@@ -58,6 +60,9 @@ fn main() {
     let arguments: Vec<OsString> = arguments.collect();
     if Spawned::is_meant(&arguments) {
         std::process::exit(spawn(arguments));
+    }
+    if visitors::is_meant(&arguments) {
+        std::process::exit(visitors::help(&arguments));
     }
     if arguments.first().is_some_and(|first| first == launcher::OPTION) {
         std::process::exit(agent::run());

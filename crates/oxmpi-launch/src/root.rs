@@ -13,6 +13,7 @@ use crate::agent::LATE;
 use crate::branch::{Branches, Event, printable};
 use crate::input::SentInput;
 use crate::job;
+use crate::job_names::JobNames;
 use crate::options::{Cluster, Request, Settings};
 use crate::order::Plan;
 use crate::output::{Channel, Destination, Outputs};
@@ -64,6 +65,8 @@ struct Root<'a> {
     stopped_at: Option<Instant>,
     /// The user does not want to wait for the reader of the output.
     hurry: bool,
+    /// Names that the ranks have published.
+    names: JobNames,
 }
 
 struct Node {
@@ -148,6 +151,7 @@ impl<'a> Root<'a> {
             time_limit: settings.timeout.map(|limit| Instant::now() + limit),
             stopped_at: None,
             hurry: false,
+            names: JobNames::default(),
         };
         events.into_iter().for_each(|event| root.on_event(event, Instant::now()));
         Ok(root)
@@ -284,6 +288,10 @@ impl<'a> Root<'a> {
                 if self.nodes.iter().all(|node| node.stdin.is_none()) {
                     self.input.close();
                 }
+            }
+            Up::Names { slot, ticket, what } => {
+                let result = self.names.answer((number as u32, slot), what);
+                self.branches.send(number as u32, &Down::Names { slot, ticket, result })?;
             }
             Up::Heartbeat => {}
         }

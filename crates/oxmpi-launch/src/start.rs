@@ -8,11 +8,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
+use oxmpi_agent::door::Door;
 use oxmpi_base::segment::{self, RankBlock, Segment};
 use oxmpi_base::{lifeline, limits};
 use oxmpi_boot::apps::App;
 use oxmpi_boot::env::{NetworkEnv, RankEnv};
 use oxmpi_boot::nodes::NodeTable;
+use oxmpi_transport::tcp::connect::pair;
 
 use crate::elf;
 use crate::environ;
@@ -57,6 +59,11 @@ impl Ranks {
         self.segment.rank(self.slots[index])
     }
 
+    /// The slot of a rank in the segment.
+    pub fn slot(&self, index: usize) -> usize {
+        self.slots[index]
+    }
+
     /// What a rank says that it waits for.
     pub fn wait_record(&self, index: usize) -> Option<String> {
         self.segment.wait_record(self.slots[index]).read()
@@ -72,6 +79,8 @@ pub struct Started {
     pub mailbox: Mailbox,
     pub host: String,
     pub kept: Kept,
+    /// Lets in processes of other jobs, when a rank asks for it.
+    pub door: Door,
 }
 
 /// Resources that live as long as the job: the other end of the lifeline, the reserved cores, the
@@ -124,6 +133,10 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         network: None,
     };
     let host = hosts::own_name();
+    let mut door = Door::new(&host);
+    // Without it, the ranks reach other jobs of this machine only.
+    let mut work = work;
+    work.network = RankNetwork::sockets(&mut door, 0, work.seats.len(), None).ok();
     let mut outputs =
         Outputs::new(settings.label, settings.merge_stderr).map_err(cannot("watch the output of the ranks"))?;
     for (program, elf::Foreign { library, of }) in foreign.iter().filter(|_| !settings.quiet) {
@@ -136,7 +149,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     let mut outputs = wires.outputs;
     warn_of_mca(&mut outputs, settings);
     said.iter().for_each(|text| outputs.say(text));
-    Ok(Started { ranks, trouble, outputs, input, mailbox, host, kept })
+    Ok(Started { ranks, trouble, outputs, input, mailbox, host, kept, door })
 }
 
 /// What is to be started on this machine.
@@ -151,15 +164,30 @@ pub struct Work {
     pub nodes: NodeTable,
     pub universe_size: usize,
     pub parent: Option<String>,
-    /// For a job on several hosts.
     pub network: Option<RankNetwork>,
 }
 
 /// What the ranks inherit to reach other hosts.
 pub struct RankNetwork {
-    pub description: OwnedFd,
-    /// The ends of the ranks, in the order of seats, of the sockets through which connections are handed over.
-    pub arrivals: Vec<OwnedFd>,
+    /// For a job on several hosts.
+    description: Option<OwnedFd>,
+    /// The ends of the ranks, in the order of their slots, of the sockets that they share with this process.
+    agents: Vec<OwnedFd>,
+}
+
+impl RankNetwork {
+    /// Makes the sockets; from now on the door serves the other ends.
+    pub fn sockets(door: &mut Door, node: u32, ranks: usize, description: Option<&OwnedFd>) -> io::Result<RankNetwork> {
+        let (mut ours, mut agents) = (Vec::new(), Vec::new());
+        for _ in 0..ranks {
+            let (near, far) = pair()?;
+            ours.push(near);
+            agents.push(segment::keep(far.as_fd())?);
+        }
+        let description = description.map(|file| segment::keep(file.as_fd())).transpose()?;
+        door.serve(node, ours)?;
+        Ok(RankNetwork { description, agents })
+    }
 }
 
 /// A rank to be started here.
@@ -197,7 +225,7 @@ impl Prepared {
     pub fn new(work: &Work, settings: &Settings, budget: &Budget) -> Result<Prepared, Refusal> {
         let count = work.seats.len();
         let placement = place::place(count, settings, budget).map_err(|text| Refusal { text, status: 1 })?;
-        let descriptors = sys::want_descriptors(4 * count as u64 + 256);
+        let descriptors = sys::want_descriptors(6 * count as u64 + 256);
         let (segment_fd, segment) = Segment::create(count, placement.cpus)
             .map_err(cannot(&format!("create the shared memory of {count} ranks")))?;
         work.nodes.store(&segment).map_err(|text| Refusal { text, status: 1 })?;
@@ -251,10 +279,11 @@ impl Prepared {
             (rank_env.local_rank, rank_env.local_size) = (seat.place.local_rank, seat.place.local_size);
             rank_env.appnum = work.appnums[seat.app];
             let mut inherits = [-1; 2];
-            if let Some(RankNetwork { description, arrivals }) = &work.network {
+            if let Some(RankNetwork { description, agents }) = &work.network {
                 let of = |fd: &OwnedFd| Ok::<_, Refusal>((fd.as_raw_fd(), inode(fd)?));
-                let network = NetworkEnv { description: of(description)?, arrivals: of(&arrivals[index])? };
-                inherits = [network.description.0, network.arrivals.0];
+                let description = description.as_ref().map(of).transpose()?;
+                let network = NetworkEnv { description, agent: of(&agents[seat.place.slot])? };
+                inherits = [description.map_or(-1, |(fd, _)| fd), network.agent.0];
                 rank_env.network = Some(network);
             }
             let place = wires::Place { index, rank: seat.rank, app: seat.app };

@@ -69,6 +69,8 @@ pub struct Watch {
     heard: Vec<Message>,
     /// Texts that the owner has not printed.
     said: Vec<String>,
+    /// Ranks that have ended since the owner asked: their slots, and whether MPI had ended in them.
+    ended: Vec<(usize, bool)>,
 }
 
 /// A rank of this machine.
@@ -109,6 +111,7 @@ impl Watch {
             next_tick: Instant::now() + TICK,
             heard: Vec::new(),
             said: Vec::new(),
+            ended: Vec::new(),
             bad_child: 0,
             ranks,
             mailbox,
@@ -147,6 +150,11 @@ impl Watch {
     pub fn hear(&mut self) -> Vec<Message> {
         self.heard.extend(self.mailbox.hear());
         std::mem::take(&mut self.heard)
+    }
+
+    /// The slots of the ranks that have ended since the last call, and whether MPI had ended in them.
+    pub fn take_ended(&mut self) -> Vec<(usize, bool)> {
+        std::mem::take(&mut self.ended)
     }
 
     /// What the user should read, since the last call.
@@ -249,6 +257,8 @@ impl Watch {
         let at = Where::of(self.ranks.block(rank));
         self.states[rank].never_came = (ending == Ending::Well && at.never_came()).then(Instant::now);
         self.states[rank].ended = true;
+        let has_finalized = self.ranks.block(rank).state.load(Acquire) == STATE_FINALIZED;
+        self.ended.push((self.ranks.slot(rank), has_finalized));
         self.live -= 1;
         self.all_well &= ending == Ending::Well;
     }

@@ -168,7 +168,7 @@ fn run_shm(single_copy: bool, ranks: usize, body: impl Fn(&mut Rank) + Sync) {
         for me in 0..ranks {
             scope.spawn(move || {
                 let segment = Segment::attach(fd.as_fd()).expect("the segment was just made");
-                let job = JobId { inode: 1, holder: 1, fd: 1 };
+                let job = JobId { inode: 1, holder: 1, fd: 1, host: 0 };
                 let slot = Slot::new(me).expect("a slot of the segment");
                 let links = Links::attach(segment, job, slot).expect("a free slot");
                 let mut rank =

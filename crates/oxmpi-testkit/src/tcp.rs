@@ -24,7 +24,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-const JOB: [u8; 16] = *b"a job of a test.";
+/// The job that links of a test have.
+const JOB: JobId = JobId { inode: 1, holder: 1, fd: 1, host: 0 };
 
 /// The sockets of the ranks to which connections are handed over.
 pub struct Mesh {
@@ -77,6 +78,10 @@ impl Connector for Loopback {
     fn verdict(&self) -> Duration {
         Duration::ZERO
     }
+
+    fn watch(&self, _: JobId, _: NodeId) -> Result<Box<dyn Pending>, ConnectError> {
+        Err(ConnectError("there are no other jobs".into()))
+    }
 }
 
 impl Pending for Made {
@@ -109,7 +114,7 @@ impl Mesh {
     fn try_hand(&self, to: usize, from: usize, connection: BorrowedFd<'_>) -> std::io::Result<()> {
         let (node, slot) = self.places[from];
         let slot = Slot::new(slot as usize).expect("a slot of a small node");
-        hand_over(self.agents[to].as_fd(), &Arrival { job: JOB, node: NodeId::new(node), slot }, connection)
+        hand_over(self.agents[to].as_fd(), &Arrival { job: JOB, node: NodeId::new(node), slot, port: None }, connection)
     }
 }
 
@@ -132,7 +137,7 @@ pub fn links(mesh: &Arc<Mesh>, me: usize, end: OwnedFd) -> Links {
 
 fn connect(links: &mut Links, mesh: &Arc<Mesh>, me: usize, end: OwnedFd) {
     let connector = Box::new(Loopback { mesh: Arc::clone(mesh), me });
-    links.use_tcp(connector, Arrivals::new(end), JOB).expect("descriptors for a test");
+    links.use_tcp(connector, Arrivals::new(end)).expect("descriptors for a test");
 }
 
 /// Runs `body` for every rank with a whole library, on nodes that share no memory: `nodes` has the node of each rank.
@@ -156,8 +161,7 @@ pub fn run_world(nodes: &[u32], longest_sleep: Duration, body: impl Fn(&world::R
                     let segment = Segment::attach(segments[nodes[me] as usize].0.as_fd()).expect("it was just made");
                     let rank = WorldRank::new(me).expect("a rank of the table");
                     let table = NodeTable::new(blocks.clone(), rank, false).expect("a table of nodes");
-                    let job = JobId { inode: 1, holder: 1, fd: 1 };
-                    let mut links = Links::attach_on(segment, job, table).expect("a free slot");
+                    let mut links = Links::attach_on(segment, JOB, table).expect("a free slot");
                     connect(&mut links, mesh, me, end);
                     let mut process = Process::of(links, true);
                     process.longest_sleep = longest_sleep;

@@ -163,7 +163,7 @@ fn run_shm(name: &str, nodes: &[u32], single_copy: bool, body: impl Fn(&Rank<'_>
                     let mapped = Segment::attach(fd.as_fd()).expect("the segment was just made");
                     let rank = WorldRank::new(me).expect("a rank of the table");
                     let nodes = NodeTable::load(&mapped, rank).expect("the table was just stored");
-                    let links = Links::attach_on(mapped, JobId { inode: 1, holder: 1, fd: 1 }, nodes);
+                    let links = Links::attach_on(mapped, JobId { inode: 1, holder: 1, fd: 1, host: 0 }, nodes);
                     Process::of(links.expect("a free slot"), single_copy)
                 });
                 barrier.wait();

@@ -1,6 +1,8 @@
-//! Processes of other jobs on the node. Each job has a segment of its own. A packet to a foreign
+//! Processes of other jobs. Each job has a segment of its own. On one machine, a packet to a foreign
 //! process goes into a ring in the *receiver's* segment, where its sender is a foreign sender
-//! (`oxmpi_base::foreign_senders`).
+//! (`oxmpi_base::foreign_senders`). Between hosts it goes over TCP (`tcp/jobs.rs`), as all packets
+//! from and to a job on several hosts do. Which of both is decided by the names of the two jobs, so
+//! that both sides agree, and never changes.
 //!
 //! In this process all others are [`Peer`]s: the ranks of the own job are local ones, foreign
 //! processes far ones, from the first contact until nothing names them any more. Peers are valid
@@ -15,11 +17,12 @@ use crate::outgoing::Outgoing;
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::foreign_senders::{FOREIGN_SENDERS, Phase};
-use oxmpi_base::ids::{Peer, Slot};
+use oxmpi_base::ids::{NodeId, Peer, Slot};
 use oxmpi_base::lifeline;
 use oxmpi_base::ring::{Consumer, Producer};
 use oxmpi_base::segment::{RankBlock, STATE_ABORTED, STATE_FINALIZED, Segment};
 use oxmpi_base::wait;
+use oxmpi_boot::desk::Stage;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
@@ -39,6 +42,8 @@ pub(crate) struct ForeignProcesses {
 struct Known {
     id: ProcessId,
     ended: Option<Ended>,
+    /// For a process that is reached over TCP: what is known of its end.
+    stage: Option<Stage>,
 }
 
 /// How a foreign process has ended.
@@ -51,11 +56,25 @@ pub enum Ended {
 }
 
 /// Another job that this process knows.
-struct Job {
-    segment: Segment,
-    /// While connected: this process's slot among the foreign senders there, and its rings to the
-    /// ranks.
-    visit: Option<(usize, Arc<Mapping>)>,
+enum Job {
+    /// It shares this machine.
+    Memory {
+        segment: Segment,
+        /// While connected: this process's slot among the foreign senders there, and its rings to the
+        /// ranks.
+        visit: Option<(usize, Arc<Mapping>)>,
+    },
+    /// It is reached over TCP.
+    Network {
+        /// Nothing here names it any more.
+        left: bool,
+    },
+}
+
+impl Job {
+    fn has_been_left(&self) -> bool {
+        matches!(self, Job::Memory { visit: None, .. } | Job::Network { left: true })
+    }
 }
 
 /// A foreign sender that has a ring to this rank.
@@ -86,6 +105,21 @@ impl NodeMemory {
                 None => self.known(peer).id,
             },
         }
+    }
+
+    /// Whether a job is known that this process has left.
+    pub fn knows_deserted(&self) -> bool {
+        self.foreign.jobs.values().any(Job::has_been_left)
+    }
+
+    /// Whether a foreign process is reached over TCP.
+    pub fn is_networked(&self, peer: Peer) -> bool {
+        self.stage_of(peer).is_some()
+    }
+
+    /// What is known of the end of a process that is reached over TCP.
+    pub(crate) fn stage_of(&self, peer: Peer) -> Option<Stage> {
+        self.place(peer).and_then(|index| self.foreign.known.get(index)?.as_ref())?.stage
     }
 
     /// Whether any process of another job is known.
@@ -126,8 +160,10 @@ impl NodeMemory {
             return Some((self.segment(), slot));
         }
         let known = self.place(peer).and_then(|index| self.foreign.known.get(index)?.as_ref())?;
-        let job = self.foreign.jobs.get(&known.id.job)?;
-        Some((&job.segment, known.id.slot))
+        match self.foreign.jobs.get(&known.id.job)? {
+            Job::Memory { segment, .. } => Some((segment, known.id.slot)),
+            Job::Network { .. } => None,
+        }
     }
 
     /// The segment that holds the offer cells and rings of a process, and its slot there; `None`
@@ -167,26 +203,104 @@ impl NodeMemory {
 
     // ---- connecting ----
 
-    /// The peer for an id. For a foreign process, this process becomes a foreign sender of its job;
-    /// an error says why it cannot be reached.
+    /// The peer for an id. For a foreign process on this machine, this process becomes a foreign
+    /// sender of its job; one elsewhere must be [known](NodeMemory::meet). An error says why it cannot
+    /// be reached.
     pub fn peer_at(&mut self, id: ProcessId) -> io::Result<Peer> {
         if id.job == self.foreign.own {
             let rank = self.nodes().world_rank(id.node, id.slot);
             return rank.map(|rank| self.nodes().peer(rank)).ok_or_else(no_such_slot);
         }
+        if !self.shares_machine(&id.job) {
+            return self.foreign.peers.get(&id).copied().ok_or_else(|| {
+                io::Error::new(io::ErrorKind::NotFound, "it is on another host, and its address is not known")
+            });
+        }
         self.connect(id)?;
+        Ok(self.add_known(id, None))
+    }
+
+    /// Whether processes of a job share memory with this one.
+    pub fn shares_machine(&self, job: &JobId) -> bool {
+        self.foreign.own.shares_machine(job)
+    }
+
+    /// The peer for a process that is reached over TCP.
+    pub(crate) fn meet(&mut self, id: ProcessId) -> Peer {
+        self.foreign.jobs.insert(id.job, Job::Network { left: false });
+        let peer = self.add_known(id, Some(Stage::Running));
+        if let Some(index) = self.place(peer)
+            && let Some(Some(known)) = self.foreign.known.get_mut(index)
+            && known.stage == Some(Stage::Leaving)
+        {
+            // It had said farewell, and is back.
+            known.stage = Some(Stage::Running);
+        }
+        peer
+    }
+
+    fn add_known(&mut self, id: ProcessId, stage: Option<Stage>) -> Peer {
         if let Some(&peer) = self.foreign.peers.get(&id) {
-            return Ok(peer);
+            return peer;
         }
         let known = &mut self.foreign.known;
         let index = known.iter().position(Option::is_none).unwrap_or(known.len());
         if index == known.len() {
             known.push(None);
         }
-        known[index] = Some(Known { id, ended: None });
+        known[index] = Some(Known { id, ended: None, stage });
         let peer = self.foreign_process(index);
         self.foreign.peers.insert(id, peer);
-        Ok(peer)
+        peer
+    }
+
+    /// The peer for a process that connects over TCP, if it is known and its job was not left.
+    pub(crate) fn far_peer(&self, id: ProcessId) -> Option<Peer> {
+        if id.job == self.foreign.own {
+            let rank = self.nodes().world_rank(id.node, id.slot)?;
+            return Some(self.nodes().peer(rank)).filter(|peer| peer.is_far());
+        }
+        match self.foreign.jobs.get(&id.job)? {
+            Job::Network { left: false } => self.foreign.peers.get(&id).copied(),
+            _ => None,
+        }
+    }
+
+    /// Whether a process of another job is known and its job was not left.
+    pub fn is_known(&self, id: ProcessId) -> bool {
+        id.job == self.foreign.own
+            || self.foreign.peers.contains_key(&id)
+                && self.foreign.jobs.get(&id.job).is_some_and(|job| !job.has_been_left())
+    }
+
+    /// Notes what the agent of a process says of its end.
+    pub(crate) fn note_stage(&mut self, job: JobId, node: NodeId, slot: u32, stage: Stage) {
+        let is_it =
+            |known: &&mut Known| (known.id.job, known.id.node, known.id.slot.index()) == (job, node, slot as usize);
+        if let Some(known) = self.foreign.known.iter_mut().flatten().find(is_it) {
+            known.stage = Some(stage);
+        }
+    }
+
+    /// The agent of a node of another job has ended, and with it all processes there.
+    pub(crate) fn node_has_ended(&mut self, job: JobId, node: NodeId) {
+        for known in self.foreign.known.iter_mut().flatten() {
+            if (known.id.job, known.id.node) == (job, node) {
+                known.stage = known.stage.map(|stage| match stage {
+                    Stage::Finalized | Stage::Ended => Stage::Ended,
+                    _ => Stage::Died,
+                });
+            }
+        }
+    }
+
+    /// A process that is reached over TCP has said farewell.
+    pub(crate) fn note_farewell(&mut self, peer: Peer) {
+        if let Some(index) = self.place(peer)
+            && let Some(Some(known)) = self.foreign.known.get_mut(index)
+        {
+            known.stage = known.stage.map(|stage| stage.max(Stage::Leaving));
+        }
     }
 
     /// Makes this process a foreign sender of the job of a process, if it is not one yet.
@@ -194,18 +308,19 @@ impl NodeMemory {
         let own = self.own_id();
         let job = match self.foreign.jobs.entry(id.job) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(Job { segment: id.job.open()?, visit: None }),
+            Entry::Vacant(new) => new.insert(Job::Memory { segment: id.job.open()?, visit: None }),
         };
-        let result = if id.slot.index() >= job.segment.ranks() {
+        let Job::Memory { segment, visit } = job else { return Err(no_such_slot()) };
+        let result = if id.slot.index() >= segment.ranks() {
             Err(no_such_slot())
-        } else if job.visit.is_some() {
+        } else if visit.is_some() {
             return Ok(());
         } else {
-            visit(&job.segment, own)
+            make_visit(segment, own)
         };
         match result {
-            Ok(visit) => {
-                job.visit = Some(visit);
+            Ok(made) => {
+                *visit = Some(made);
                 Ok(())
             }
             Err(error) => {
@@ -221,7 +336,9 @@ impl NodeMemory {
     /// before it joins or after it has left.
     pub(crate) fn open_to_foreign(&self, peer: Peer) -> Option<Box<Producer>> {
         let ProcessId { job, slot, .. } = self.known(peer).id;
-        let Job { segment, visit: Some((foreign_sender, rings)) } = self.foreign.jobs.get(&job)? else { return None };
+        let Job::Memory { segment, visit: Some((foreign_sender, rings)) } = self.foreign.jobs.get(&job)? else {
+            return None;
+        };
         let (foreign_sender, rank) = (*foreign_sender, slot.index());
         // SAFETY: `visit` claimed the foreign sender for this process, and a peer's ring is opened
         // only while it has none.
@@ -252,6 +369,12 @@ impl NodeMemory {
     }
 
     fn look_at(&self, peer: Peer, is_broken: impl Fn(Peer) -> bool) -> Option<Ended> {
+        match self.stage_of(peer) {
+            Some(Stage::Ended) => return Some(Ended::Finalized),
+            Some(Stage::Died) => return Some(Ended::Died),
+            Some(_) => return is_broken(peer).then_some(Ended::Died),
+            None => {}
+        }
         let block = self.block_of_foreign(peer);
         // In this order: a process that finalizes says so before it ends.
         let lives = lifeline::process_lives(block.pid.load(Relaxed));
@@ -379,18 +502,28 @@ impl Incoming {
 
     // ---- disconnecting ----
 
-    /// Leaves the jobs of which the caller names no process any more.
-    pub fn leave_jobs(&mut self, tx: &mut Outgoing, is_named: impl Fn(Peer) -> bool) {
+    /// Leaves the jobs of which the caller names no process any more; returns those that were reached
+    /// over TCP.
+    pub fn leave_jobs(&mut self, tx: &mut Outgoing, is_named: impl Fn(Peer) -> bool) -> Vec<JobId> {
         // Foreign senders whose processes died never say that they leave.
         self.sender_rings.iter().for_each(|visit| dismiss_if_dead(tx.node().segment(), visit.foreign_sender));
         let barrier = tx.node().barrier();
         let ForeignProcesses { peers, jobs, .. } = &mut *tx.node_mut().foreign;
         let named: Vec<JobId> = peers.iter().filter(|(_, peer)| is_named(**peer)).map(|(id, _)| id.job).collect();
-        let mut left = Vec::new();
+        let (mut left, mut networked) = (Vec::new(), Vec::new());
         for (id, job) in jobs.iter_mut().filter(|(id, _)| !named.contains(id)) {
-            let Some((foreign_sender, rings)) = job.visit.take() else { continue };
-            announce_departure(&job.segment, foreign_sender, std::process::id(), barrier);
-            left.push((*id, rings));
+            match job {
+                Job::Memory { segment, visit } => {
+                    let Some((foreign_sender, rings)) = visit.take() else { continue };
+                    announce_departure(segment, foreign_sender, std::process::id(), barrier);
+                    left.push((*id, rings));
+                }
+                Job::Network { left } if !*left => {
+                    *left = true;
+                    networked.push(*id);
+                }
+                Job::Network { .. } => {}
+            }
         }
         let peers: Vec<(ProcessId, Peer)> = peers.iter().map(|(&id, &peer)| (id, peer)).collect();
         // The rings are unmapped when nothing here sends into them any more.
@@ -398,31 +531,43 @@ impl Incoming {
             let gone = peers.iter().filter(|(process, _)| process.job == *id);
             gone.for_each(|&(_, peer)| tx.close(peer));
         }
+        for &id in &networked {
+            tx.watch_no_more(id);
+            let gone = peers.iter().filter(|(process, _)| process.job == id);
+            gone.for_each(|&(_, peer)| tx.say_bye(peer));
+        }
+        networked
     }
 
-    /// Drops jobs that this process has left, once their foreign senders have left, too, and the
-    /// caller holds nothing of them. Returns their peers, which may name other processes later.
-    pub fn drop_deserted(&mut self, node: &mut NodeMemory, is_held: impl Fn(Peer) -> bool) -> Vec<Peer> {
-        let ForeignProcesses { peers, jobs, .. } = &mut *node.foreign;
+    /// Drops jobs that this process has left, once their foreign senders have left, too, or their
+    /// links are over, and the caller holds nothing of them. Returns their peers, which may name other
+    /// processes later.
+    pub fn drop_deserted(&mut self, tx: &mut Outgoing, is_held: impl Fn(Peer) -> bool) -> Vec<Peer> {
+        let ForeignProcesses { peers, jobs, .. } = &*tx.node().foreign;
         let mut freed = Vec::new();
-        jobs.retain(|id, job| {
+        let mut gone = Vec::new();
+        for (id, job) in jobs.iter().filter(|(_, job)| job.has_been_left()) {
             let of_job = || peers.iter().filter(|(process, _)| process.job == *id).map(|(_, &peer)| peer);
-            let visited = self
-                .sender_rings
-                .iter()
-                .filter_map(|visit| visit.peer)
-                .any(|visitor| of_job().any(|peer| peer == visitor));
-            let stays = job.visit.is_some() || visited || of_job().any(&is_held);
-            if !stays {
+            let in_use = match job {
+                Job::Memory { .. } => {
+                    let mut visitors = self.sender_rings.iter().filter_map(|visit| visit.peer);
+                    visitors.any(|visitor| of_job().any(|peer| peer == visitor))
+                }
+                Job::Network { .. } => of_job().any(|peer| !tx.is_link_over(peer)),
+            };
+            if !in_use && !of_job().any(&is_held) {
                 freed.extend(of_job());
+                gone.push(*id);
             }
-            stays
-        });
-        peers.retain(|_, peer| !freed.contains(peer));
+        }
+        let node = tx.node_mut();
+        gone.iter().for_each(|id| drop(node.foreign.jobs.remove(id)));
+        node.foreign.peers.retain(|_, peer| !freed.contains(peer));
         for &peer in &freed {
-            if let Some(index) = node.place(peer) {
-                node.foreign.known[index] = None;
+            if let Some(index) = tx.node().place(peer) {
+                tx.node_mut().foreign.known[index] = None;
             }
+            tx.forget(peer);
             self.forget(peer);
         }
         freed
@@ -430,7 +575,7 @@ impl Incoming {
 }
 
 /// Takes a slot among the foreign senders of a segment, and maps its rings.
-fn visit(segment: &Segment, own: ProcessId) -> io::Result<(usize, Arc<Mapping>)> {
+fn make_visit(segment: &Segment, own: ProcessId) -> io::Result<(usize, Arc<Mapping>)> {
     let pid = std::process::id();
     let find = || (0..FOREIGN_SENDERS).find(|&foreign_sender| segment.foreign_sender(foreign_sender).claim(pid, own));
     let mut found = find();
@@ -487,7 +632,7 @@ mod tests {
     fn job() -> Links {
         let (_, segment) = Segment::create(1, 1).unwrap();
         let inode = lifeline::inode(segment.file()).unwrap();
-        let id = JobId { inode, holder: std::process::id(), fd: segment.file().as_raw_fd() as u32 };
+        let id = JobId::here(inode, std::process::id(), segment.file().as_raw_fd() as u32);
         Links::attach(segment, id, Slot::new(0).unwrap()).unwrap()
     }
 
@@ -529,12 +674,12 @@ mod tests {
             assert!(!b.rx.has_foreign_news(b.tx.node()));
             assert_eq!(b.rx.senders(&mut b.tx), 0);
             assert_eq!(b.node().segment().foreign_sender(0).phase(), Phase::Free);
-            assert!(b.rx.drop_deserted(b.tx.node_mut(), |_| false).is_empty(), "it is a foreign_sender there");
+            assert!(b.rx.drop_deserted(&mut b.tx, |_| false).is_empty(), "it is a foreign_sender there");
             b.rx.leave_jobs(&mut b.tx, |_| false);
-            assert!(b.rx.drop_deserted(b.tx.node_mut(), |peer| peer == to_a).is_empty(), "it is held");
-            assert_eq!(b.rx.drop_deserted(b.tx.node_mut(), |_| false), [to_a]);
+            assert!(b.rx.drop_deserted(&mut b.tx, |peer| peer == to_a).is_empty(), "it is held");
+            assert_eq!(b.rx.drop_deserted(&mut b.tx, |_| false), [to_a]);
             a.rx.see_foreign_senders(a.tx.node_mut());
-            assert_eq!(a.rx.drop_deserted(a.tx.node_mut(), |_| false), [to_b]);
+            assert_eq!(a.rx.drop_deserted(&mut a.tx, |_| false), [to_b]);
             assert!(!a.node().knows_foreign() && !b.node().knows_foreign());
         }
     }

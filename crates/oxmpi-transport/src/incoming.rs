@@ -163,6 +163,7 @@ impl Incoming {
     pub(crate) fn forget(&mut self, peer: Peer) {
         self.far.forget(peer);
         self.refused.retain(|&refused| refused != peer);
+        self.ready.retain(|&ready| ready != peer);
     }
 
     /// The next packet from `peer`; it stays the next one until [`Incoming::pop`].

@@ -10,7 +10,6 @@ use crate::incoming::Incoming;
 use crate::node_memory::NodeMemory;
 use crate::outgoing::Outgoing;
 use crate::tcp::connect::{Arrivals, Connector};
-use crate::tcp::network::Network;
 use oxmpi_base::address::JobId;
 use oxmpi_base::ids::{Slot, WorldRank};
 use oxmpi_base::own_slot::OwnSlot;
@@ -45,21 +44,16 @@ impl Links {
         Ok(Links { rx: Incoming::new(node.ranks()), tx: Outgoing::new(ends, cells, node) })
     }
 
-    /// From now on ranks of other nodes are reached over TCP: `connector` makes connections, `arrivals` has those that
-    /// others make. `job` names the job in both.
-    pub fn use_tcp(&mut self, connector: Box<dyn Connector>, arrivals: Arrivals, job: [u8; 16]) -> io::Result<()> {
-        let network = Network::new(connector, arrivals, job, self.node().block())?;
-        self.tx.network = Some(Box::new(network));
-        self.rx.polls_network = true;
-        self.rx.see_foreign_senders(self.tx.node_mut());
-        Ok(())
+    /// As [`Incoming::use_tcp`].
+    pub fn use_tcp(&mut self, connector: Box<dyn Connector>, arrivals: Arrivals) -> io::Result<()> {
+        self.rx.use_tcp(&mut self.tx, connector, arrivals)
     }
 
     /// The links of one rank of a test, on a node of its own.
     #[cfg(feature = "sim")]
     pub fn attach_alone(ranks: usize, me: usize) -> io::Result<Links> {
         let (_, segment) = Segment::create(1, 1)?;
-        let job = JobId { inode: 1, holder: 1, fd: 1 };
+        let job = JobId { inode: 1, holder: 1, fd: 1, host: 0 };
         let own = WorldRank::new(me).ok_or(io::ErrorKind::InvalidInput)?;
         let places: Vec<_> = (0..ranks as u32).map(|node| (node, 0)).collect();
         let nodes = NodeTable::new(oxmpi_boot::deal::blocks(&places), own, false).map_err(io::Error::other)?;
@@ -107,7 +101,7 @@ mod tests {
         let attach = |rank: usize| {
             let mapped = Segment::attach(fd.as_fd()).unwrap();
             let nodes = NodeTable::load(&mapped, WorldRank::new(rank).unwrap()).unwrap();
-            Links::attach_on(mapped, JobId { inode: 1, holder: 1, fd: 1 }, nodes).unwrap()
+            Links::attach_on(mapped, JobId { inode: 1, holder: 1, fd: 1, host: 0 }, nodes).unwrap()
         };
         (0..3).map(attach).collect()
     }

@@ -12,6 +12,7 @@ use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_FINALIZED, STATE_
 use oxmpi_base::wait::{self, WakeFence};
 use oxmpi_base::wait_record::WaitRecord;
 use oxmpi_base::{address::JobId, cma, cma::Piece};
+use oxmpi_boot::desk::Stage;
 use oxmpi_boot::nodes::NodeTable;
 use std::io;
 use std::sync::Arc;
@@ -88,7 +89,7 @@ impl NodeMemory {
     /// Whether a process is on this node, so that memory can be shared with it and copied directly.
     #[inline]
     pub fn shares_memory(&self, peer: Peer) -> bool {
-        peer.slot().is_some() || self.id_of(peer).node == self.nodes.own_node()
+        peer.slot().is_some() || self.id_of(peer).node == self.nodes.own_node() && !self.is_networked(peer)
     }
 
     /// Whether a process belongs to another job.
@@ -206,6 +207,9 @@ impl NodeMemory {
     pub fn finalized(&self) -> Vec<Peer> {
         let local = (0..self.ranks()).map(|slot| self.peer_in_slot(slot));
         let is_final = |peer: &Peer| {
+            if let Some(stage) = self.stage_of(*peer) {
+                return stage >= Stage::Finalized;
+            }
             let block = self.block_of(*peer);
             // In this order: the world ends first.
             block.state.load(Acquire) == STATE_FINALIZED && block.world_ended.load(Relaxed) != 0
@@ -219,7 +223,10 @@ impl NodeMemory {
 
     /// Whether `peer` receives nothing more.
     pub fn has_left(&self, peer: Peer) -> bool {
-        self.block_of(peer).leaving.load(Acquire) != 0 || self.has_ended(peer)
+        match self.stage_of(peer) {
+            Some(stage) => stage >= Stage::Leaving || self.has_ended(peer),
+            None => self.block_of(peer).leaving.load(Acquire) != 0 || self.has_ended(peer),
+        }
     }
 
     #[inline]

@@ -72,7 +72,7 @@ mod tests {
     fn ports_open_and_close_and_numbers_are_new() {
         let (_fd, segment) = Segment::create(2, 1).unwrap();
         let nodes = NodeTable::one_node(WorldRank::new(1).unwrap(), segment.ranks());
-        let node = NodeMemory::attach(Arc::new(segment), JobId { inode: 1, holder: 1, fd: 1 }, nodes);
+        let node = NodeMemory::attach(Arc::new(segment), JobId { inode: 1, holder: 1, fd: 1, host: 0 }, nodes);
         let (a, b) = (node.open_port().unwrap(), node.open_port().unwrap());
         assert!(
             a != b

@@ -1,8 +1,12 @@
 //! The parts of the machine that a process can be confined to, from sysfs. A part that sysfs does
 //! not list does not exist here.
 
+use crate::comm;
+use oxmpi_abi::Result;
+use oxmpi_abi::handle::Comm;
 use oxmpi_base::cpus::CpuSet;
 use oxmpi_base::ids::Peer;
+use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::comm::Ranks;
 use oxmpi_core::topology::order::{LEVELS, Position};
 use oxmpi_transport::NodeMemory;
@@ -82,11 +86,30 @@ impl Resource {
     }
 }
 
-/// A number for an instance that is unique among all nodes, whose instances have equal numbers.
-pub fn on_node(node: &NodeMemory, instance: u32) -> u32 {
+/// A number for an instance that is unique among all nodes, whose instances have equal numbers. `node`:
+/// see [`node_number`].
+pub fn on_node(node: u32, instance: u32) -> u32 {
     /// More CPUs than a node has.
     const INSTANCE_BITS: u32 = 13;
-    node.nodes().own_node().number() << INSTANCE_BITS | instance
+    node << INSTANCE_BITS | instance
+}
+
+/// A number that all processes of a communicator have in common that share memory, and no others.
+/// Collective.
+pub fn node_number(call: &Call, guard: &mut Guard, comm: Comm) -> Result<u32> {
+    if !guard.knows_foreign(&guard.comm(comm)?.everybody()) {
+        return Ok(guard.engine.node().nodes().own_node().number());
+    }
+    let id = guard.engine.node().own_id();
+    // Jobs on one machine each share it; a job on several hosts shares its nodes with no other.
+    let place = match id.job.is_on_hosts() {
+        true => comm::mix(id.job.words().into_iter().chain([u64::from(id.node.number())])),
+        false => comm::mix([id.job.host, u64::from(id.node.number())].into_iter()),
+    };
+    let own = comm::own_peer(guard);
+    let participants = guard.comm_mut(comm)?.participants(own);
+    let places = comm::run_agreement(call, guard, |io| async move { io.gather(&participants, &[place]).await })?;
+    Ok(places.iter().position(|&other| other == place).unwrap_or(0) as u32)
 }
 
 /// Where the processes of a group run; empty when not all are bound. Positions inside a node are

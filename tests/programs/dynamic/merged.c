@@ -5,6 +5,10 @@
 // An intracommunicator of two jobs works like one of a single job: collective operations, parts, windows, groups, files.
 #include "jobs.h"
 
+#ifndef ON_HOSTS
+#define ON_HOSTS 0
+#endif
+
 static int all, me;
 
 static void collectives(MPI_Comm comm) {
@@ -43,7 +47,8 @@ static void parts(MPI_Comm comm) {
     CHECK_EQ(sum, expected);
     MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared);
     MPI_Comm_size(shared, &size_in);
-    CHECK_EQ(size_in, all);
+    // The jobs share no memory if one of them is on several hosts.
+    CHECK(ON_HOSTS ? size_in < all : size_in == all);
     MPI_Request request;
     MPI_Comm_idup(comm, &twin, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -143,7 +148,7 @@ int main(int argc, char **argv) {
     CHECK_EQ(me, server ? rank : all - size + rank);
     collectives(comm);
     parts(comm);
-    windows(comm);
+    if (!ON_HOSTS) windows(comm);
     files(comm);
     collectives(comm);
     MPI_Comm_disconnect(&inter);

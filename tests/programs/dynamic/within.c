@@ -42,7 +42,7 @@ static void port_errors(void) {
     CHECK_ERROR(MPI_Comm_accept(other, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT, "MPI_Comm_accept");
     CHECK_ERROR(MPI_Comm_accept(port, MPI_INFO_NULL, 1, MPI_COMM_SELF, &inter), MPI_ERR_ROOT, "root is 1");
     CHECK_ERROR(MPI_Comm_connect("nonsense", MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT, "nonsense");
-    CHECK_ERROR(MPI_Comm_connect("oxmpi:1:2:3:0:4:5", MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT, "reached");
+    CHECK_ERROR(MPI_Comm_connect("oxmpi:1:2:3:0:0:4:5", MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT, "reached");
     CHECK_ERROR(MPI_Comm_connect(NULL, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_ARG, "port_name");
     CHECK_ERROR(MPI_Open_port(MPI_INFO_NULL, NULL), MPI_ERR_ARG, "port_name");
     CHECK_ERROR(MPI_Comm_join(-1, &inter), MPI_ERR_ARG, "MPI_Comm_join");

@@ -3,7 +3,7 @@
 use crate::call::{Call, Guard};
 use crate::library::LIBRARY;
 use oxmpi::comm::{self, hints};
-use oxmpi::hardware::{RESOURCES, Resource, on_node, own_cpus};
+use oxmpi::hardware::{RESOURCES, Resource, node_number, on_node, own_cpus};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info as InfoHandle};
 use oxmpi_abi::{Result, bail};
@@ -31,16 +31,17 @@ pub fn comm_split_type(cx: &Call, comm: Comm, split_type: c_int, key: c_int, inf
     let mut guard = cx.enter()?;
     guard.comm(comm)?;
     let asked = LIBRARY.info(info)?;
+    let node = node_number(cx, &mut guard, comm)?;
     let (color, resource) = match split_type {
         MPI_UNDEFINED => (None, None),
-        MPI_COMM_TYPE_SHARED => (Some(on_node(guard.engine.node(), 0)), None),
-        MPI_COMM_TYPE_HW_GUIDED => (by_resource(&guard, asked.text(RESOURCE_KEY)), None),
+        MPI_COMM_TYPE_SHARED => (Some(on_node(node, 0)), None),
+        MPI_COMM_TYPE_HW_GUIDED => (by_resource(node, asked.text(RESOURCE_KEY)), None),
         MPI_COMM_TYPE_RESOURCE_GUIDED => match (asked.text(RESOURCE_KEY), asked.text(PSET_KEY)) {
             (Some(_), Some(_)) => {
                 bail!(MPI_ERR_INFO, "the info has both {RESOURCE_KEY} and {PSET_KEY}; one may be given")
             }
             (None, Some(name)) => (by_process_set(&guard, comm, name)?, None),
-            (resource, None) => (by_resource(&guard, resource), None),
+            (resource, None) => (by_resource(node, resource), None),
         },
         MPI_COMM_TYPE_HW_UNGUIDED => (None, Some(())),
         _ => bail!(
@@ -51,7 +52,7 @@ pub fn comm_split_type(cx: &Call, comm: Comm, split_type: c_int, key: c_int, inf
     };
     // A process that passes MPI_UNDEFINED does not know the others' wish, so all exchange
     // positions.
-    let found = by_what_divides(cx, &mut guard, comm)?;
+    let found = by_what_divides(cx, &mut guard, comm, node)?;
     let (color, found) = match (resource, found) {
         (Some(()), Some((color, name))) => (Some(color), Some(name)),
         _ => (color, None),
@@ -68,12 +69,12 @@ pub fn comm_split_type(cx: &Call, comm: Comm, split_type: c_int, key: c_int, inf
 }
 
 /// The instance of a kind of resource that this process is confined to.
-fn by_resource(guard: &Guard, name: Option<&str>) -> Option<u32> {
+fn by_resource(node: u32, name: Option<&str>) -> Option<u32> {
     let instance = match name? {
         SHARED => 0,
         name => Resource::named(name)?.instance(&own_cpus())?,
     };
-    Some(on_node(guard.engine.node(), instance))
+    Some(on_node(node, instance))
 }
 
 fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> {
@@ -94,10 +95,10 @@ fn by_process_set(guard: &Guard, comm: Comm, name: &str) -> Result<Option<u32>> 
 
 /// The largest kind of resource that this process is confined to and that not all others share with
 /// it: its instance as a color, and its name.
-fn by_what_divides(cx: &Call, guard: &mut Guard, comm: Comm) -> Result<Option<(u32, &'static str)>> {
+fn by_what_divides(cx: &Call, guard: &mut Guard, comm: Comm, node: u32) -> Result<Option<(u32, &'static str)>> {
     const NOWHERE: u64 = u64::MAX;
     let cpus = own_cpus();
-    let here = |instance: u32| u64::from(on_node(guard.engine.node(), instance));
+    let here = |instance: u32| u64::from(on_node(node, instance));
     let place = RESOURCES.map(|(_, resource)| resource.instance(&cpus).map_or(NOWHERE, here));
     let own = comm::own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own);

@@ -4,20 +4,19 @@ use crate::args::Text;
 use crate::call::{Call, Guard};
 use crate::library::LIBRARY;
 use oxmpi::comm;
-use oxmpi::dynamic::ports;
 use oxmpi::dynamic::sockets::Socket;
+use oxmpi::dynamic::{names, ports};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Info};
 use oxmpi_abi::{Result, bail};
-use oxmpi_core::names;
 use std::ffi::c_int;
 use std::time::Duration;
 
 pub fn open_port(cx: &Call, info: Info) -> Result<String> {
     let mut guard = cx.enter()?;
-    // No key has an effect here: all ports are on this node.
+    // No key has an effect here.
     LIBRARY.info(info)?;
-    ports::open_port(&mut guard)
+    ports::open_port(cx, &mut guard, true)
 }
 
 pub fn close_port(cx: &Call, port_name: &[u8]) -> Result<()> {
@@ -88,18 +87,17 @@ pub fn publish_name(cx: &Call, service_name: &[u8], info: Info, port_name: &[u8]
     if length > most as usize {
         bail!(MPI_ERR_PORT, "port_name has {length} characters; the name of a port has at most {most}");
     }
-    guard.names.publish(service_name, port_name)
+    names::publish(cx, &mut guard, service_name, port_name)
 }
 
 pub fn unpublish_name(cx: &Call, service_name: &[u8], info: Info, port_name: &[u8]) -> Result<()> {
     let mut guard = cx.enter()?;
     LIBRARY.info(info)?;
-    guard.names.unpublish(service_name, port_name)
+    names::unpublish(cx, &mut guard, service_name, port_name)
 }
 
 pub fn lookup_name(cx: &Call, service_name: &[u8], info: Info) -> Result<Vec<u8>> {
-    let guard = cx.enter()?;
+    let mut guard = cx.enter()?;
     LIBRARY.info(info)?;
-    drop(guard);
-    names::look_up(service_name)
+    names::look_up(cx, &mut guard, service_name)
 }

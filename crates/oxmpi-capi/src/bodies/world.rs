@@ -3,7 +3,7 @@
 use crate::call::{Call, On};
 use crate::library::{self, LIBRARY};
 use crate::raise;
-use oxmpi::dynamic::{LOOK, spawn};
+use oxmpi::dynamic::{LOOK, names, spawn};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
@@ -70,15 +70,15 @@ pub fn finalize(cx: &Call) -> Result<()> {
 pub(super) fn flush_and_leave(cx: &Call) {
     // If another thread has joined and left in the meantime, it has flushed.
     if let Some(mut guard) = library::enter() {
-        guard.engine.node().prepare_to_leave();
+        guard.prepare_to_leave_all();
         // Neither can fail: processes that have ended are not waited for.
         let _ = cx.wait(&mut guard, &Unending, |process| process.engine.part().then_some(()));
         // Connected parents and children end together, even when everything has arrived.
         let related = Asking::new(LOOK, |_| None);
         let _ = cx.wait(&mut guard, &related, |process| (!process.awaits_related_jobs()).then_some(()));
-        guard.names.clear();
+        names::clear(&mut guard);
         guard.engine.node().close_ports();
-        guard.engine.leave_all_jobs();
+        guard.leave_all_jobs();
     }
     LIBRARY.leave();
 }

@@ -75,7 +75,8 @@ impl Process {
                     let node = self.engine.node();
                     Answer::Ids(members.iter().map(|process| node.id_of(process)).collect())
                 }
-                Question::PeersAt(ids) => Answer::Peers(self.peers_at(&ids)),
+                Question::PlacesOf(ids) => Answer::Places(self.fresh_realm(), self.places_of(&ids)),
+                Question::PeersAt(ids, introduction) => Answer::Peers(self.peers_at(&ids, &introduction)),
             };
             agreement.io.pending().answer = Some(answer);
         }
@@ -112,16 +113,17 @@ impl Process {
     }
 
     /// The peers for ids that another process sent.
-    fn peers_at(&mut self, ids: &[ProcessId]) -> Result<Vec<Peer>> {
+    fn peers_at(&mut self, ids: &[ProcessId], introduction: &[u64]) -> Result<Vec<Peer>> {
+        self.meet(introduction, ids)?;
         let mut peers = Vec::with_capacity(ids.len());
         for id in ids {
             match self.engine.peer_at(*id) {
                 Ok(peer) => peers.push(peer),
                 Err(error) => bail!(
                     MPI_ERR_OTHER,
-                    "process {} of another job cannot be reached through the process {} that holds the job's memory: {error}",
+                    "process {} on node {} of another job cannot be reached: {error}",
                     id.slot.index(),
-                    id.job.holder
+                    id.node
                 ),
             }
         }

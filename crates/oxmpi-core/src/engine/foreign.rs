@@ -6,11 +6,14 @@ use super::send::Route;
 use super::{Assembly, Engine, Messages, PeerState};
 use crate::matching::{Envelope, MessageId, Pattern};
 use oxmpi_abi::Error;
-use oxmpi_base::address::ProcessId;
+use oxmpi_base::address::{JobId, ProcessId};
+use oxmpi_transport::tcp::Contact;
+use oxmpi_transport::tcp::connect::{Arrivals, Connector};
 use oxmpi_transport::transfer::Quiet;
 use oxmpi_transport::{Ended, Peer};
 use std::collections::BTreeSet;
 use std::io;
+use std::os::fd::OwnedFd;
 
 /// The source of a message that the receiver identifies by the sender's process. A process number
 /// is valid in its own process only, so the receiver fills in its own number of the sender.
@@ -40,25 +43,28 @@ impl Engine {
         self.rx.has_network() && self.progress_network(false)
     }
 
-    /// Leaves the jobs of which no process is used here or named by the caller.
-    pub fn leave_jobs(&mut self, named: &BTreeSet<Peer>) {
+    /// Leaves the jobs of which no process is used here or named by the caller; returns those that were
+    /// reached over TCP.
+    pub fn leave_jobs(&mut self, named: &BTreeSet<Peer>) -> Vec<JobId> {
         self.forget_withdrawn();
         let held = self.held();
-        self.rx.leave_jobs(&mut self.messages.tx, |peer| named.contains(&peer) || held.contains(&peer));
+        let left = self.rx.leave_jobs(&mut self.messages.tx, |peer| named.contains(&peer) || held.contains(&peer));
         self.forget_deserted();
+        left
     }
 
     /// Leaves all other jobs, whatever is under way: this process is finalizing.
-    pub fn leave_all_jobs(&mut self) {
-        self.rx.leave_jobs(&mut self.messages.tx, |_| false);
+    pub fn leave_all_jobs(&mut self) -> Vec<JobId> {
+        let left = self.rx.leave_jobs(&mut self.messages.tx, |_| false);
         self.forget_deserted();
+        left
     }
 
     /// Drops the state of foreign processes that left. Their send queues are empty.
     fn forget_deserted(&mut self) {
-        if self.node().knows_foreign() {
+        if self.node().knows_deserted() {
             let held = self.held();
-            for peer in self.rx.drop_deserted(self.messages.tx.node_mut(), |peer| held.contains(&peer)) {
+            for peer in self.rx.drop_deserted(&mut self.messages.tx, |peer| held.contains(&peer)) {
                 self.peers.forget(peer);
             }
         }
@@ -70,7 +76,50 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// From now on processes of other nodes and jobs are reached over TCP.
+    pub fn use_network(&mut self, connector: Box<dyn Connector>, arrivals: Arrivals) -> io::Result<()> {
+        self.rx.use_tcp(&mut self.messages.tx, connector, arrivals)
+    }
+
+    /// A connection that this process and a peer have agreed on becomes their link.
+    pub fn adopt(&mut self, peer: Peer, connection: OwnedFd) -> io::Result<()> {
+        self.rx.adopt(&mut self.messages.tx, peer, connection)
+    }
+}
+
 impl Messages {
+    /// Whether this process can reach others over TCP.
+    pub fn has_network(&self) -> bool {
+        self.tx.has_network()
+    }
+
+    /// The peer for a process of another job that is reached over TCP. `is_introduced`: its agent can
+    /// be reached, too.
+    pub fn meet(&mut self, id: ProcessId, is_introduced: bool) -> Peer {
+        self.tx.meet(id, is_introduced)
+    }
+
+    /// The next first contact at a port of this process.
+    pub fn take_contact(&mut self, port: u32) -> Option<Contact> {
+        self.tx.take_contact(port)
+    }
+
+    /// Puts a first contact back, so that it is the next one.
+    pub fn return_contact(&mut self, contact: Contact) {
+        self.tx.return_contact(contact);
+    }
+
+    /// Lets go of all who have called at a port.
+    pub fn drop_contacts(&mut self, port: u32) {
+        self.tx.drop_contacts(port);
+    }
+
+    /// The answers of the agent since the last call.
+    pub fn take_answers(&mut self) -> Vec<Vec<u8>> {
+        self.tx.take_answers()
+    }
+
     /// The peer for a process of any job; an error says why it cannot be reached.
     pub fn peer_at(&mut self, id: ProcessId) -> io::Result<Peer> {
         self.tx.node_mut().peer_at(id)

@@ -115,7 +115,10 @@ impl Engine {
     pub(super) fn break_link(&mut self, peer: Peer, error: Error) -> bool {
         self.rx.refuse(peer);
         self.end_with_dead(peer, &error);
-        self.end_posted(|_| true, &error);
+        // A process of another job counts as dead: what waits for it ends as soon as that is found.
+        if !self.node().is_foreign(peer) {
+            self.end_posted(|_| true, &error);
+        }
         self.tx.break_link(peer, error);
         true
     }

@@ -7,10 +7,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use oxmpi_base::address::ProcessId;
+use oxmpi_base::ids::{NodeId, Slot};
 use oxmpi_base::segment::{STATE_FINALIZED, STATE_RUNNING};
 use oxmpi_boot::Member;
-use oxmpi_boot::handshake::{End, Kind};
-use oxmpi_transport::tcp::connect::Arrivals;
+use oxmpi_transport::tcp::connect::{Arrivals, Record};
 use std::sync::atomic::Ordering::Release;
 
 use libc::{SIGCONT, SIGINT, SIGKILL, SIGSEGV, SIGSTOP, SIGTERM, SIGTSTP, SIGUSR1};
@@ -328,10 +329,10 @@ pub fn play_network(place: Member) {
     let reached = place.network.expect("a network");
     let own = place.nodes.own_node().number();
     let others = (0..place.nodes.nodes() as u32).filter(|&node| node != own);
-    let mut calls: Vec<_> = others
-        .map(|node| (reached.network.connect(End { node, slot: 0 }, Kind::Link).unwrap(), None::<TcpStream>))
-        .collect();
-    let mut arrivals = Arrivals::new(reached.arrivals);
+    let at = |node| ProcessId { job: place.job, node: NodeId::new(node), slot: Slot::FIRST };
+    let mut calls: Vec<_> =
+        others.map(|node| (reached.network.connect(at(node)).unwrap(), None::<TcpStream>)).collect();
+    let mut arrivals = Arrivals::new(reached.agent);
     let (mut heard, mut silent) = (Vec::new(), Vec::new());
     let expected = if place.local_rank == 0 { place.size - place.local_size } else { 0 };
     until("all connections", || {
@@ -342,7 +343,7 @@ pub fn play_network(place: Member) {
                 *stream = Some(connected);
             }
         }
-        while let Some((arrival, fd)) = arrivals.take().unwrap() {
+        while let Some(Record::Connection(arrival, fd)) = arrivals.take().unwrap() {
             let stream = TcpStream::from(fd);
             stream.set_nonblocking(true).unwrap();
             assert_ne!(arrival.node.number(), own);

@@ -8,18 +8,23 @@
 //!
 //! Nothing here blocks. What comes from the agent's socket is validated, since a program may inherit that socket.
 
-use oxmpi_base::address::ProcessId;
+use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::ids::{NodeId, Slot};
 use oxmpi_base::socket;
+use oxmpi_boot::desk::MOST_BYTES;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// Makes connections to processes of other nodes.
+/// Makes connections to processes of other nodes and jobs.
 pub trait Connector: Send {
     /// Begins a connection to a process; returns at once. An error is final: there is no way to the process.
     fn connect(&self, to: ProcessId) -> Result<Box<dyn Pending>, ConnectError>;
+
+    /// Begins a connection that brings news of the processes of a node of another job: records of a slot and a
+    /// `oxmpi_boot::desk::Stage`, 4 bytes each.
+    fn watch(&self, job: JobId, node: NodeId) -> Result<Box<dyn Pending>, ConnectError>;
 
     /// The name of the host of a process, for messages.
     fn host(&self, of: ProcessId) -> Option<String>;
@@ -55,55 +60,78 @@ impl std::error::Error for ConnectError {}
 /// Whose connection the agent has accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
-    /// The 128 random bits that name the job of the process that connects.
-    pub job: [u8; 16],
+    /// The process that connects.
+    pub job: JobId,
     pub node: NodeId,
     pub slot: Slot,
+    /// It is the first contact with the owner of the port of this number, and no link.
+    pub port: Option<u32>,
 }
 
-/// A record in the agent's socket: version, node, slot, job.
-const ARRIVAL_BYTES: usize = 28;
-const ARRIVAL_VERSION: u32 = 1;
+/// What the agent says: a connection, or an answer.
+#[derive(Debug)]
+pub enum Record {
+    Connection(Arrival, OwnedFd),
+    /// As `oxmpi_boot::desk` defines it; not validated.
+    Answer(Vec<u8>),
+}
+
+/// A record of a connection: kind, node, slot, whether it is for a port, its number, job.
+const ARRIVAL_BYTES: usize = 1 + 4 * 4 + 8 * JobId::WORDS;
+const CONNECTION: u8 = 1;
+const ANSWER: u8 = 2;
 
 impl Arrival {
+    pub fn id(&self) -> ProcessId {
+        ProcessId { job: self.job, node: self.node, slot: self.slot }
+    }
+
     fn to_bytes(self) -> [u8; ARRIVAL_BYTES] {
         let mut bytes = [0; ARRIVAL_BYTES];
-        let numbers = [ARRIVAL_VERSION, self.node.number(), self.slot.index() as u32];
-        for (to, number) in bytes.chunks_exact_mut(4).zip(numbers) {
+        bytes[0] = CONNECTION;
+        let slot = self.slot.index() as u32;
+        let numbers = [self.node.number(), slot, u32::from(self.port.is_some()), self.port.unwrap_or(0)];
+        for (to, number) in bytes[1..].chunks_exact_mut(4).zip(numbers) {
             to.copy_from_slice(&number.to_le_bytes());
         }
-        bytes[12..].copy_from_slice(&self.job);
+        for (to, word) in bytes[17..].chunks_exact_mut(8).zip(self.job.words()) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
         bytes
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Arrival> {
         let bytes: &[u8; ARRIVAL_BYTES] = bytes.try_into().ok()?;
-        let number = |at: usize| Some(u32::from_le_bytes(*bytes[at..].first_chunk()?));
-        if number(0)? != ARRIVAL_VERSION {
-            return None;
-        }
-        let slot = Slot::new(number(8)? as usize)?;
-        Some(Arrival { job: *bytes[12..].first_chunk()?, node: NodeId::new(number(4)?), slot })
+        let number = |at: usize| Some(u32::from_le_bytes(*bytes[1 + 4 * at..].first_chunk()?));
+        let word = |at: usize| Some(u64::from_le_bytes(*bytes[17 + 8 * at..].first_chunk()?));
+        let slot = Slot::new(number(1)? as usize)?;
+        let port = match number(2)? {
+            0 => None,
+            1 => Some(number(3)?),
+            _ => return None,
+        };
+        let job = JobId::from_words([word(0)?, word(1)?, word(2)?]);
+        (bytes[0] == CONNECTION).then_some(Arrival { job, node: NodeId::new(number(0)?), slot, port })
     }
 }
 
-/// The rank's end of the agent's socket.
+/// The rank's end of the socket that it shares with its agent.
 pub struct Arrivals {
     socket: OwnedFd,
+    bytes: Vec<u8>,
 }
 
 impl Arrivals {
     /// Takes the rank's end of a `SOCK_SEQPACKET` pair; from now on reading it never makes a caller wait.
     pub fn new(socket: OwnedFd) -> Arrivals {
-        Arrivals { socket }
+        Arrivals { socket, bytes: vec![0; MOST_BYTES + 1] }
     }
 
-    /// The next connection; `None` while there is none. A record that makes no sense is an error, and so is the end of the
-    /// agent, once all connections that it has handed over are taken.
-    pub fn take(&mut self) -> io::Result<Option<(Arrival, OwnedFd)>> {
-        let mut bytes = [0u8; ARRIVAL_BYTES + 1];
+    /// The next record; `None` while there is none. One that makes no sense is an error, and so is the end of the agent,
+    /// once all that it has handed over is taken.
+    pub fn take(&mut self) -> io::Result<Option<Record>> {
         let (count, fds) = loop {
-            match socket::receive_with_fds(self.socket.as_fd(), &mut bytes) {
+            match socket::receive_with_fds(self.socket.as_fd(), &mut self.bytes) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 other => break other?,
@@ -112,11 +140,12 @@ impl Arrivals {
         if count == 0 && fds.is_empty() {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the agent of this node has ended"));
         }
-        let arrival = Arrival::from_bytes(&bytes[..count]);
+        let bytes = &self.bytes[..count];
         let mut fds = fds.into_iter();
-        match (arrival, fds.next(), fds.next()) {
-            (Some(arrival), Some(fd), None) => Ok(Some((arrival, fd))),
-            _ => Err(io::Error::new(io::ErrorKind::InvalidData, "what came is no record of an accepted connection")),
+        match (bytes, Arrival::from_bytes(bytes), fds.next(), fds.next()) {
+            (_, Some(arrival), Some(fd), None) => Ok(Some(Record::Connection(arrival, fd))),
+            ([ANSWER, answer @ ..], _, None, _) => Ok(Some(Record::Answer(answer.to_vec()))),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidData, "what came is no record of an agent")),
         }
     }
 }
@@ -133,6 +162,11 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     socket::seqpacket_pair()
 }
 
+/// Gives an answer to a rank; never waits. `WouldBlock` while the rank has too many to take.
+pub fn answer(to: BorrowedFd<'_>, answer: &[u8]) -> io::Result<()> {
+    socket::send(to, &[&[ANSWER], answer].concat()).map(drop)
+}
+
 /// Hands an accepted connection to a rank; the caller may close its copy then. Never waits: `WouldBlock` while the rank
 /// has too many to take, which is tried again later.
 pub fn hand_over(to: BorrowedFd<'_>, arrival: &Arrival, connection: BorrowedFd<'_>) -> io::Result<()> {
@@ -146,7 +180,12 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
 
-    const ARRIVAL: Arrival = Arrival { job: [7; 16], node: NodeId::new(3), slot: Slot::FIRST };
+    const ARRIVAL: Arrival = Arrival {
+        job: JobId { inode: 7, holder: 6, fd: 5, host: 4 },
+        node: NodeId::new(3),
+        slot: Slot::FIRST,
+        port: Some(9),
+    };
 
     #[test]
     fn a_connection_is_handed_over_with_its_record() {
@@ -156,8 +195,10 @@ mod tests {
         let (mut near, far) = UnixStream::pair().unwrap();
         hand_over(agent.as_fd(), &ARRIVAL, far.as_fd()).unwrap();
         drop(far);
-        let (arrival, fd) = arrivals.take().unwrap().unwrap();
+        let Some(Record::Connection(arrival, fd)) = arrivals.take().unwrap() else { panic!() };
         assert_eq!(arrival, ARRIVAL);
+        answer(agent.as_fd(), b"yes").unwrap();
+        assert!(matches!(arrivals.take().unwrap(), Some(Record::Answer(said)) if said == b"yes"));
         near.write_all(b"ok").unwrap();
         let mut text = [0; 2];
         File::from(fd).read_exact(&mut text).unwrap();
@@ -190,15 +231,19 @@ mod tests {
         let (agent, rank) = pair().unwrap();
         let mut arrivals = Arrivals::new(rank);
         let whole = ARRIVAL.to_bytes();
-        let mut version = whole;
-        version[0] = 9;
+        let mut kind = whole;
+        kind[0] = 9;
         let mut slot = whole;
-        slot[8..12].fill(0xff);
+        slot[5..9].fill(0xff);
+        let mut port = whole;
+        port[9] = 2;
         let long = [whole.as_slice(), &[0]].concat();
-        for bytes in [&whole[..27], &version, &slot, &long, &whole] {
+        for bytes in [&whole[..27], &kind, &slot, &port, &long, &whole] {
             assert_eq!(socket::send(agent.as_fd(), bytes).unwrap(), bytes.len());
             assert_eq!(arrivals.take().unwrap_err().kind(), io::ErrorKind::InvalidData, "without a descriptor too");
         }
-        assert_eq!(Arrival::from_bytes(&whole), Some(ARRIVAL));
+        for (bytes, expected) in [(&whole, Some(ARRIVAL)), (&slot, None), (&port, None), (&kind, None)] {
+            assert_eq!(Arrival::from_bytes(bytes), expected);
+        }
     }
 }

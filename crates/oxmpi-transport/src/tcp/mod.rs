@@ -9,6 +9,8 @@
 //! rx.rs        the receiving end
 //! network.rs   all links of a process
 //! poll.rs      one turn: whose socket is ready, connections that come
+//! jobs.rs      links to processes of other jobs: how they begin, and how they are left
+//! watch.rs     news of the processes of other jobs
 //! ```
 //!
 //! No call here waits. Only sockets that the kernel says are ready are read, but for the one that was used last.
@@ -18,11 +20,14 @@
 
 pub mod connect;
 pub(crate) mod frame;
+mod jobs;
 mod joint;
 pub(crate) mod network;
 mod poll;
 mod rx;
 mod tx;
+pub(crate) mod watch;
 
+pub use network::Contact;
 pub(crate) use rx::TcpRx;
 pub(crate) use tx::TcpTx;

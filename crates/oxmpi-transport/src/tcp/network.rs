@@ -1,30 +1,37 @@
 //! All TCP links of a process: who makes connections, and when sockets are looked at. What happens then is in `poll.rs`.
 
-use super::connect::{Arrival, Arrivals, Connector, Pending};
+use super::connect::{Arrivals, Connector, Pending};
 use super::joint::{Connection, Joint};
 use super::tx::TcpTx;
-use oxmpi_base::address::ProcessId;
-use oxmpi_base::ids::Peer;
+use super::watch::JobWatch;
+use oxmpi_base::address::{JobId, ProcessId};
+use oxmpi_base::ids::{NodeId, Peer};
 use oxmpi_base::load::now;
 use oxmpi_base::segment::RankBlock;
 use oxmpi_base::socket::{Interest, Ready};
 use oxmpi_base::wake_pipe::Sleeper;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How a process reaches other nodes.
 pub(crate) struct Network {
     pub connector: Box<dyn Connector>,
     pub arrivals: Arrivals,
-    pub job: [u8; 16],
     /// Watches the sockets.
     pub sleeper: Arc<Sleeper>,
     /// Sockets that are watched for room, too, until a thread has slept.
     pub writing: Vec<(Peer, Arc<Connection>)>,
     pub pending: Vec<(Peer, Box<dyn Pending>)>,
-    /// Connections that peers have made for their next links, until the last ones are over.
-    pub early: Vec<(Arrival, Arc<Connection>)>,
+    /// Connections for the next links of peers, until the last ones are over.
+    pub early: Vec<(Peer, Arc<Connection>)>,
+    /// First contacts at ports of this process, in the order in which they came.
+    pub contacts: Vec<Contact>,
+    /// Answers of the agent that nobody has taken.
+    pub answers: Vec<Vec<u8>>,
+    /// Connections that bring news of the processes of other jobs.
+    pub watches: Vec<JobWatch>,
     /// Links that were opened here and have no receiving end yet.
     pub opened: Vec<(Peer, Arc<Joint>)>,
     /// Peers with a link, in the order in which they came.
@@ -37,6 +44,13 @@ pub(crate) struct Network {
     turn: u32,
     looked_at: u64,
     pub ready: Vec<Ready>,
+}
+
+/// A process has called at a port of this one. The connection is proven by the port's secret.
+pub struct Contact {
+    pub port: u32,
+    pub from: ProcessId,
+    pub connection: OwnedFd,
 }
 
 /// Numbers in the set of descriptors: peers have their own.
@@ -52,22 +66,19 @@ const INTERVAL: u64 = 25_000;
 pub const MOST_IDLE: u32 = 4096;
 
 impl Network {
-    pub fn new(
-        connector: Box<dyn Connector>,
-        arrivals: Arrivals,
-        job: [u8; 16],
-        me: &RankBlock,
-    ) -> io::Result<Network> {
+    pub fn new(connector: Box<dyn Connector>, arrivals: Arrivals, me: &RankBlock) -> io::Result<Network> {
         let sleeper = Arc::new(Sleeper::new(me)?);
         sleeper.set().add(arrivals.as_fd(), ARRIVALS, Interest::Read)?;
         Ok(Network {
             connector,
             arrivals,
-            job,
             sleeper,
             writing: Vec::new(),
             pending: Vec::new(),
             early: Vec::new(),
+            contacts: Vec::new(),
+            answers: Vec::new(),
+            watches: Vec::new(),
             opened: Vec::new(),
             peers: Vec::new(),
             busy: Vec::new(),
@@ -80,8 +91,9 @@ impl Network {
     }
 
     /// The sending end of a new link, for which a connection is made.
-    pub fn open(&mut self, peer: Peer, name: String, id: ProcessId, is_lower: bool) -> TcpTx {
-        let joint = self.joint(peer, name);
+    pub fn open(&mut self, peer: Peer, name: String, id: ProcessId, own: ProcessId) -> TcpTx {
+        let is_lower = own < id;
+        let joint = self.joint(peer, name, own.job != id.job);
         match self.connector.connect(id) {
             Ok(pending) => {
                 // What cannot be watched is looked at with everything else.
@@ -96,12 +108,51 @@ impl Network {
         TcpTx::new(joint)
     }
 
-    /// What the two ends of a new link share.
-    pub fn joint(&mut self, peer: Peer, name: String) -> Arc<Joint> {
+    /// From now on there are news of a node of another job.
+    pub fn watch(&mut self, job: JobId, node: NodeId) {
+        if !self.watches.iter().any(|known| (known.job, known.node) == (job, node)) {
+            let begun = self.connector.watch(job, node).ok();
+            self.watches.push(JobWatch::new(job, node, begun, &self.sleeper));
+        }
+    }
+
+    /// No more news of a job.
+    pub fn watch_no_more(&mut self, job: JobId) {
+        self.watches.iter().filter(|known| known.job == job).for_each(|known| known.close(&self.sleeper));
+        self.watches.retain(|known| known.job != job);
+    }
+
+    /// Nothing more is known of a peer: its number may be another's soon.
+    pub fn forget(&mut self, peer: Peer) {
+        self.peers.retain(|&known| known != peer);
+        self.busy.retain(|&known| known != peer);
+        self.opened.retain(|(known, _)| *known != peer);
+        self.early.retain(|(known, _)| *known != peer);
+        self.writing.retain(|(known, _)| *known != peer);
+        self.abandon(peer);
+        if self.recent == Some(peer) {
+            self.recent = None;
+        }
+    }
+
+    /// Gives up a connection that is being made.
+    pub fn abandon(&mut self, peer: Peer) {
+        self.pending.retain(|(known, pending)| {
+            if *known == peer {
+                self.sleeper.set().remove(pending.readiness());
+            }
+            *known != peer
+        });
+    }
+
+    /// What the two ends of a new link share. The agents of the own job have the first word about its end; those of another
+    /// job (`is_foreign`) have nothing to say to this process.
+    pub fn joint(&mut self, peer: Peer, name: String, is_foreign: bool) -> Arc<Joint> {
         if !self.peers.contains(&peer) {
             self.peers.push(peer);
         }
-        Arc::new(Joint::new(name, self.connector.verdict()))
+        let verdict = if is_foreign { Duration::ZERO } else { self.connector.verdict() };
+        Arc::new(Joint::new(name, verdict))
     }
 
     /// Notes that the sending end of a peer may have something that waits, and that the peer may answer.

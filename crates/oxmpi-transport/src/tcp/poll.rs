@@ -1,11 +1,11 @@
 //! One turn of the links between nodes: connections that peers have made or that have come to be, sockets that are ready,
 //! and bytes that wait for one.
 
-use super::connect::{Arrival, ConnectError};
+use super::connect::{Arrival, ConnectError, Record};
 use super::joint::{Connection, Joint};
-use super::network::{ARRIVALS, MOST_IDLE, Network, PENDING, WATCHED, number};
+use super::network::{ARRIVALS, Contact, MOST_IDLE, Network, PENDING, WATCHED, number};
 use super::rx::{Pullable, TcpRx};
-use super::tx::TcpTx;
+use super::watch::{News, WATCHES};
 use crate::far::{Far, FarRx};
 use crate::incoming::Incoming;
 use crate::outgoing::Outgoing;
@@ -15,7 +15,7 @@ use oxmpi_base::socket::{self, Interest, Ready};
 use oxmpi_base::wake_pipe::Sleeper;
 use oxmpi_datatype::{Cursor, Target};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,8 +72,8 @@ impl Incoming {
             }
             _ => false,
         });
-        for (arrival, connection) in std::mem::take(&mut network.early) {
-            self.take_arrival(&mut network, tx, &arrival, connection);
+        for (peer, connection) in std::mem::take(&mut network.early) {
+            self.take_early(&mut network, tx, peer, connection);
         }
         if let Some(recent) = network.recent {
             network.idle_turns += 1;
@@ -95,11 +95,18 @@ impl Incoming {
         for &Ready(found) in ready.iter().filter(|&&found| !Sleeper::is_pipe(found)) {
             match found {
                 ARRIVALS => self.take_arrivals(network, tx),
-                found if found & PENDING != 0 => {}
+                found if found & (PENDING | WATCHES) != 0 => {}
                 found => self.set_ready_number(found),
             }
         }
         network.ready = ready;
+        for watch in &mut network.watches {
+            let (job, place) = (watch.job, watch.node);
+            watch.hear(&network.sleeper, |news| match news {
+                News::Stage(slot, stage) => tx.node_mut().note_stage(job, place, slot, stage),
+                News::Over => tx.node_mut().node_has_ended(job, place),
+            });
+        }
         self.step_pending(network, tx);
     }
 
@@ -139,15 +146,15 @@ impl Incoming {
             self.ready.push(peer);
         }
         // A farewell is answered at once. What is sent later goes over a new link.
-        if has_bye
-            && let Far::Tcp(tcp) = tx.far_entry(peer)
-            && !tcp.say_bye()
-        {
-            tx.note_sent(peer);
+        if has_bye && let Far::Tcp(tcp) = tx.far_entry(peer) {
+            if !tcp.say_bye() {
+                tx.note_sent(peer);
+            }
+            tx.node_mut().note_farewell(peer);
         }
     }
 
-    fn open_tcp(&mut self, peer: Peer, joint: Arc<Joint>) {
+    pub(super) fn open_tcp(&mut self, peer: Peer, joint: Arc<Joint>) {
         *self.far_entry(peer) = FarRx::Tcp(Box::new(TcpRx::new(joint)));
         // Its failure, should there be one, is found by reading.
         self.ready.push(peer);
@@ -192,7 +199,7 @@ impl Incoming {
     }
 
     /// From now on a connection is read.
-    fn read_from(&mut self, network: &Network, peer: Peer, connection: Arc<Connection>) {
+    pub(super) fn read_from(&mut self, network: &Network, peer: Peer, connection: Arc<Connection>) {
         let added = network.sleeper.set().add(connection.as_fd(), number(peer), Interest::Read);
         let Some(rx) = self.tcp(peer) else { return };
         if let Err(error) = added {
@@ -202,14 +209,19 @@ impl Incoming {
         self.set_ready(peer);
     }
 
+    /// A connection for the next link of a peer, when the last one may be over.
+    fn take_early(&mut self, network: &mut Network, tx: &mut Outgoing, peer: Peer, connection: Arc<Connection>) {
+        match tx.is_link_over(peer) {
+            true => self.begin_link(network, tx, peer, connection),
+            false => network.early.push((peer, connection)),
+        }
+    }
+
     fn take_arrivals(&mut self, network: &mut Network, tx: &mut Outgoing) {
         loop {
             match network.arrivals.take() {
-                Ok(Some((arrival, fd))) => {
-                    if let Ok(connection) = Connection::new(fd) {
-                        self.take_arrival(network, tx, &arrival, Arc::new(connection));
-                    }
-                }
+                Ok(Some(Record::Connection(arrival, fd))) => self.take_arrival(network, tx, &arrival, fd),
+                Ok(Some(Record::Answer(answer))) => network.answers.push(answer),
                 Ok(None) => return,
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
                 // The agent has ended: no connection comes any more.
@@ -218,37 +230,39 @@ impl Incoming {
         }
     }
 
+    /// A process has connected.
+    fn take_arrival(&mut self, network: &mut Network, tx: &mut Outgoing, arrival: &Arrival, fd: OwnedFd) {
+        if let Some(port) = arrival.port {
+            // The port may have been closed since the agent let the caller in.
+            if !tx.node().is_port_open(tx.own(), port) {
+                return;
+            }
+            return network.contacts.push(Contact { port, from: arrival.id(), connection: fd });
+        }
+        // A connection of a process that is not known is none of ours: it is closed.
+        let Some(peer) = tx.node().far_peer(arrival.id()) else { return };
+        if let Ok(connection) = Connection::new(fd) {
+            self.take_connection(network, tx, peer, Arc::new(connection));
+        }
+    }
+
     /// A peer has connected.
-    fn take_arrival(
-        &mut self,
-        network: &mut Network,
-        tx: &mut Outgoing,
-        arrival: &Arrival,
-        connection: Arc<Connection>,
-    ) {
-        let node = tx.node();
-        // A connection of another job, or of no rank, is none of ours: it is closed.
-        let rank = node.nodes().world_rank(arrival.node, arrival.slot).filter(|_| arrival.job == network.job);
-        let Some(peer) = rank.map(|rank| node.nodes().peer(rank)).filter(|peer| peer.is_far()) else { return };
-        let is_lower = node.own_id() < node.id_of(peer);
-        if matches!(tx.far_entry(peer), Far::Tcp(tcp) if tcp.has_said_bye() && !tcp.is_over()) {
+    fn take_connection(&mut self, network: &mut Network, tx: &mut Outgoing, peer: Peer, connection: Arc<Connection>) {
+        let is_lower = tx.node().own_id() < tx.node().id_of(peer);
+        let tcp = match tx.far_entry(peer) {
+            Far::Unopened => return self.begin_link(network, tx, peer, connection),
             // The next link of a peer whose farewell has not been read yet.
-            return network.early.push((*arrival, connection));
-        }
-        let is_new = match tx.far_entry(peer) {
-            Far::Unopened => true,
-            // The peer has given it up before the last link was over.
-            Far::Tcp(tcp) if tcp.is_over() && socket::is_closed(connection.as_fd()) => return,
-            Far::Tcp(tcp) => tcp.is_over(),
-            _ => false,
+            Far::Tcp(tcp) if tcp.has_said_bye() && !tcp.is_over() => return network.early.push((peer, connection)),
+            Far::Tcp(tcp) if tcp.is_over() => {
+                // The peer may have given it up before the last link was over.
+                if !socket::is_closed(connection.as_fd()) {
+                    self.begin_link(network, tx, peer, connection);
+                }
+                return;
+            }
+            Far::Tcp(tcp) => tcp,
+            _ => return,
         };
-        if is_new {
-            let joint = network.joint(peer, tx.name_of(peer, Some(network)));
-            self.open_tcp(peer, Arc::clone(&joint));
-            *tx.far_entry(peer) = Far::Tcp(Box::new(TcpTx::new(joint)));
-            tx.tell_opened(peer);
-        }
-        let Far::Tcp(tcp) = tx.far_entry(peer) else { return };
         if !tcp.note_arrival() {
             return tcp.joint().fail_on(&connection, "the peer has connected twice");
         }
@@ -276,7 +290,9 @@ impl Outgoing {
     /// Whether messages to a peer go between nodes.
     pub(crate) fn goes_by_network(&self, peer: Peer) -> bool {
         let nodes = self.node().nodes();
-        self.network.is_some() && peer.is_far() && !nodes.is_pretended() && nodes.rank_of(peer).is_some()
+        self.network.is_some()
+            && peer.is_far()
+            && (!nodes.is_pretended() && nodes.rank_of(peer).is_some() || self.node().is_networked(peer))
     }
 
     /// A new link to a peer of another node, where there is a network.
@@ -286,16 +302,16 @@ impl Outgoing {
         }
         let (name, id, own) =
             (self.name_of(peer, self.network.as_deref()), self.node().id_of(peer), self.node().own_id());
-        self.network.as_mut().map(|network| Far::Tcp(Box::new(network.open(peer, name, id, own < id))))
+        self.network.as_mut().map(|network| Far::Tcp(Box::new(network.open(peer, name, id, own))))
     }
 
-    fn name_of(&self, peer: Peer, network: Option<&Network>) -> String {
+    pub(super) fn name_of(&self, peer: Peer, network: Option<&Network>) -> String {
         let id = self.node().id_of(peer);
         let host = network.and_then(|network| network.connector.host(id));
         match (self.node().nodes().rank_of(peer), host) {
             (Some(rank), Some(host)) => format!("rank {rank} on host {host}"),
             (Some(rank), None) => format!("rank {rank} on node {}", id.node),
-            (None, _) => peer.to_string(),
+            (None, _) => format!("process {} on node {} of another job", id.slot.index(), id.node),
         }
     }
 

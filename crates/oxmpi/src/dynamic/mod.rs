@@ -1,6 +1,8 @@
 //! Processes that this job did not start with: other jobs that connect through ports or sockets,
 //! and spawned jobs.
 
+mod contact;
+pub mod names;
 pub mod ports;
 pub mod sockets;
 pub mod spawn;

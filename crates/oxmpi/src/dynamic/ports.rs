@@ -4,9 +4,10 @@
 //! The connecting process sends a message to the owner of the port in a context for that purpose,
 //! with the port's number as its tag. It is a synchronous message, so that it can be cancelled
 //! until it is accepted. Accepting means receiving it. Then the two roots have a bridge, and the
-//! rest is as in `MPI_Intercomm_create`.
+//! rest is as in `MPI_Intercomm_create`. Between hosts the request is a connection (`contact.rs`).
 
 use super::LOOK;
+use super::contact::{self, Met};
 use super::sockets::Socket;
 use crate::comm;
 use oxmpi_abi::constants::*;
@@ -19,11 +20,12 @@ use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::comm::{Comm as Made, Ranks};
 use oxmpi_core::connections::Port;
 use oxmpi_core::contexts::{Joined, PORTS};
-use oxmpi_core::engine::{BY_PROCESS, Mode, Route};
+use oxmpi_core::engine::{BY_PROCESS, Mode, Outcome, Route};
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::process::Process;
 use oxmpi_core::wait::waiting::Asking;
 use oxmpi_datatype::OwnedBytes;
+use oxmpi_transport::tcp::Contact;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -33,21 +35,36 @@ pub type StillThere<'a> = &'a mut dyn FnMut() -> Result<()>;
 /// Distinguishes the connections that this process requests.
 static ASKED: AtomicU32 = AtomicU32::new(0);
 
-/// Opens a port of this process and returns its name.
-pub fn open_port(guard: &mut Guard) -> Result<String> {
-    let node = guard.engine.node();
-    match node.open_port() {
-        Some(number) => Ok(Port { owner: node.own_id(), number }.to_string()),
-        None => bail!(MPI_ERR_NO_SPACE, "the processes of this job have opened all possible ports"),
+/// Opens a port of this process and returns its name. `for_other_hosts`: as far as this process can be
+/// reached from there; a job on several hosts always is.
+pub fn open_port(call: &Call, guard: &mut Guard, for_other_hosts: bool) -> Result<String> {
+    let owner = guard.engine.node().own_id();
+    let Some(number) = guard.engine.node().open_port() else {
+        bail!(MPI_ERR_NO_SPACE, "the processes of this job have opened all possible ports");
+    };
+    let mut far = None;
+    if owner.job.is_on_hosts() || for_other_hosts {
+        let opened = contact::be_reachable(call, guard).and_then(|at| Ok((guard.admit_to_port(number)?, at)));
+        far = match opened {
+            Ok(far) => Some(far),
+            // It is still good for the processes of this machine.
+            Err(_) if !owner.job.is_on_hosts() => None,
+            Err(error) => {
+                guard.engine.node().close_port(number);
+                return Err(error);
+            }
+        };
     }
+    Ok(Port { owner, number, far }.to_string())
 }
 
 /// Closes a port that this process opened.
 pub fn close_port(guard: &mut Guard, name: &str) -> Result<()> {
-    let Port { owner, number } = parse(name)?;
+    let Port { owner, number, .. } = parse(name)?;
     if owner != guard.engine.node().own_id() || !guard.engine.node().close_port(number) {
         bail!(MPI_ERR_PORT, "this process has no port \"{name}\" open");
     }
+    guard.dismiss_port(number);
     Ok(())
 }
 
@@ -134,36 +151,33 @@ pub fn next_number() -> u32 {
 }
 
 /// The first word that two processes exchange over a socket to join.
-const HELLO: u64 = u64::from_le_bytes(*b"OxMPI-j1");
+const HELLO: u64 = u64::from_le_bytes(*b"OxMPI-j2");
+/// Words that have room for the name of a port.
+const NAME_WORDS: usize = MPI_MAX_PORT_NAME as usize / 8;
 
 /// Joins the process at the other end of a socket; `MPI_COMM_NULL` when one of the two cannot reach
 /// the other. Afterwards the socket has no bytes in flight, as before.
 pub fn join(call: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
     let own = guard.engine.node().own_id();
     let number = next_number();
-    let [inode, held, place] = own.words();
-    let [hello, inode, held, place, theirs] =
-        socket.exchange(call, guard, [HELLO, inode, held, place, u64::from(number)])?;
-    let Some(other) = ProcessId::from_words(&[inode, held, place]).filter(|_| hello == HELLO) else {
+    let [inode, held, host, place] = own.words();
+    let [hello, inode, held, host, place, theirs] =
+        socket.exchange(call, guard, [HELLO, inode, held, host, place, u64::from(number)])?;
+    let Some(other) = ProcessId::from_words(&[inode, held, host, place]).filter(|_| hello == HELLO) else {
         bail!(MPI_ERR_OTHER, "the data from the socket does not come from an MPI_Comm_join of OxMPI");
     };
     if other == own {
         bail!(MPI_ERR_OTHER, "the process at the other end of the socket is this process itself");
     }
     guard.joining += 1;
-    let found = guard.engine.peer_at(other);
-    let reached = socket.exchange(call, guard, [u64::from(found.is_ok())]);
-    let joined = match (found, reached) {
-        (Ok(peer), Ok([1])) => {
-            // Both use the number of the process with the lower id.
-            let number = if own < other { number } else { theirs as u32 };
-            let bridge = bridge(guard, peer, own.min(other), number);
+    let joined = meet_at(call, guard, socket, other, number, theirs as u32).and_then(|bridge| match bridge {
+        Some(bridge) => {
             let local: Ranks = vec![comm::own_peer(guard)].into();
             let near = Participants { members: local.clone(), rank: 0, context: PORTS + 1, tag: 0 };
             comm::join(call, guard, near, local, Ok(Some(bridge))).map(Some)
         }
-        (_, reached) => reached.map(|_| None),
-    };
+        None => Ok(None),
+    });
     guard.joining -= 1;
     let Some(Joined { context, far }) = joined? else {
         guard.leave_foreign();
@@ -177,6 +191,63 @@ pub fn join(call: &Call, guard: &mut Guard, socket: &Socket) -> Result<Comm> {
     guard.add_comm(Made::new(context, 0, far.into(), Some(local), errhandler))
 }
 
+/// Connects this process with the one at the other end of a socket; `None` if one cannot reach the
+/// other. `number`, `theirs`: numbers for the connection, of this process and of the other.
+fn meet_at(
+    call: &Call,
+    guard: &mut Guard,
+    socket: &Socket,
+    other: ProcessId,
+    number: u32,
+    theirs: u32,
+) -> Result<Option<Participants>> {
+    let own = guard.engine.node().own_id();
+    if own.job != other.job && !guard.engine.node().shares_machine(&other.job) {
+        return meet_afar(call, guard, socket, own < other);
+    }
+    let found = guard.engine.peer_at(other);
+    let reached = socket.exchange(call, guard, [u64::from(found.is_ok())])?;
+    match (found, reached) {
+        // Both use the number of the process with the lower id.
+        (Ok(peer), [1]) => {
+            let number = if own < other { number } else { theirs };
+            Ok(Some(bridge(guard, peer, own.min(other), number)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The same between hosts: the lower process opens a port, tells its name through the socket, and
+/// accepts.
+fn meet_afar(call: &Call, guard: &mut Guard, socket: &Socket, accepts: bool) -> Result<Option<Participants>> {
+    let opened = if accepts { open_port(call, guard, true).ok() } else { None };
+    let mut bytes = opened.clone().unwrap_or_default().into_bytes();
+    bytes.resize(8 * NAME_WORDS, 0);
+    let words: [u64; NAME_WORDS] =
+        std::array::from_fn(|at| bytes[8 * at..].first_chunk().map_or(0, |word| u64::from_ne_bytes(*word)));
+    let heard = socket.exchange(call, guard, words);
+    let name = match &opened {
+        Some(name) => name.clone(),
+        None => {
+            let bytes: Vec<u8> = heard.clone()?.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
+        }
+    };
+    let met = match heard {
+        Err(error) => Err(error),
+        Ok(_) if name.is_empty() => Ok(None),
+        Ok(_) if accepts => await_request(call, guard, &name, &mut || Ok(())).map(Some),
+        Ok(_) => request(call, guard, &name, Some(JOIN_PATIENCE), &mut || Ok(())).map(Some),
+    };
+    if let Some(name) = opened {
+        close_port(guard, &name)?;
+    }
+    met
+}
+
+/// Time for the other process of `MPI_Comm_join` to accept; it is in the same call.
+const JOIN_PATIENCE: Duration = Duration::from_secs(60);
+
 /// At the accepting root: waits for a connection request.
 fn await_request(call: &Call, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Participants> {
     let port = parse(name)?;
@@ -187,9 +258,15 @@ fn await_request(call: &Call, guard: &mut Guard, name: &str, still_there: StillT
     guard.leave_foreign();
     // The connecting process is known before any object names it.
     guard.joining += 1;
-    let asked = await_any(call, guard, name, port, still_there);
+    let asked = await_any(call, guard, name, port.number, still_there);
     guard.joining -= 1;
     asked
+}
+
+/// A request: by a message, or by a first contact from another host.
+enum Request {
+    Message(Outcome),
+    Contact(Contact),
 }
 
 /// Takes the next request at an open port, unless its process has died in the meantime.
@@ -197,11 +274,11 @@ fn await_any(
     call: &Call,
     guard: &mut Guard,
     name: &str,
-    port: Port,
+    number: u32,
     still_there: StillThere<'_>,
 ) -> Result<Participants> {
-    let is_open = |process: &Process| process.engine.node().is_port_open(process.engine.node().own(), port.number);
-    let pattern = Pattern { context: PORTS, source: MPI_ANY_SOURCE, tag: port.number as i32 };
+    let is_open = |process: &Process| process.engine.node().is_port_open(process.engine.node().own(), number);
+    let pattern = Pattern { context: PORTS, source: MPI_ANY_SOURCE, tag: number as i32 };
     loop {
         let mut word = OwnedBytes::zeroed(8);
         // SAFETY: the word lives until the end of this iteration, when the receive has ended or was
@@ -212,14 +289,31 @@ fn await_any(
             Ok(()) => Some(Error::new(MPI_ERR_PORT, format!("the port \"{name}\" was closed while this call waited"))),
             Err(error) => Some(error),
         });
-        let came = call.wait(guard, &what, |process| process.engine.take_outcome(op));
+        let came = call.wait(guard, &what, |process| match process.engine.take_outcome(op) {
+            Some(outcome) => Some(Request::Message(outcome)),
+            None => process.engine.take_contact(number).map(Request::Contact),
+        });
         let outcome = match came {
-            Ok(outcome) => outcome,
-            Err(error) => {
+            Ok(Request::Message(outcome)) => outcome,
+            other => {
                 guard.engine.cancel_recv(op);
-                match guard.engine.take_outcome(op) {
-                    Some(outcome) if !outcome.status.is_cancelled() => outcome,
-                    _ => return Err(error),
+                match (guard.engine.take_outcome(op), other) {
+                    // A message has come at the last moment.
+                    (Some(outcome), other) if !outcome.status.is_cancelled() => {
+                        if let Ok(Request::Contact(contact)) = other {
+                            guard.engine.return_contact(contact);
+                        }
+                        outcome
+                    }
+                    (_, Err(error)) => return Err(error),
+                    (_, Ok(Request::Contact(contact))) => match contact::accept(call, guard, contact) {
+                        Some(Met { peer, attempt }) => {
+                            let asks = guard.engine.node().id_of(peer);
+                            return Ok(bridge(guard, peer, asks, attempt));
+                        }
+                        None => continue,
+                    },
+                    (_, Ok(Request::Message(outcome))) => outcome,
                 }
             }
         };
@@ -242,24 +336,49 @@ fn request(
     patience: Option<Duration>,
     still_there: StillThere<'_>,
 ) -> Result<Participants> {
-    let Port { owner, number } = parse(name)?;
-    if owner == guard.engine.node().own_id() {
+    let port = parse(name)?;
+    let (asks, owner) = (guard.engine.node().own_id(), port.owner);
+    if owner == asks {
         bail!(MPI_ERR_PORT, "the port \"{name}\" is this process's own; it cannot connect with itself");
     }
     guard.leave_foreign();
+    let is_near = match owner.job == asks.job {
+        true => owner.node == asks.node,
+        false => guard.engine.node().shares_machine(&owner.job),
+    };
+    if !is_near {
+        guard.joining += 1;
+        let met = contact::call_at(call, guard, name, &port, patience, still_there);
+        guard.joining -= 1;
+        return met.map(|Met { peer, attempt }| bridge(guard, peer, asks, attempt));
+    }
     let peer = match guard.engine.peer_at(owner) {
         Ok(peer) => peer,
         Err(error) => bail!(MPI_ERR_PORT, "the process that opened the port \"{name}\" cannot be reached: {error}"),
     };
     // Until an object names the owner.
     guard.joining += 1;
-    let asked = ask(call, guard, name, (peer, number), patience, still_there);
+    let asked = ask(call, guard, name, (peer, port.number), patience, still_there);
     guard.joining -= 1;
     if asked.is_err() {
         guard.leave_foreign();
     }
-    let asks = guard.engine.node().own_id();
     asked.map(|attempt| bridge(guard, peer, asks, attempt))
+}
+
+/// The error for a port that is closed, or whose host or owner cannot be reached.
+pub(super) fn not_open(name: &str, why: &str) -> Error {
+    let text = format!("the port \"{name}\" is not open: it was closed, never existed, or cannot be reached ({why})");
+    Error::new(MPI_ERR_PORT, text)
+}
+
+/// The error after a time in which the owner of a port did not accept.
+pub(super) fn nobody_accepted(name: &str, late: Duration) -> Error {
+    let text = format!(
+        "no process accepted at the port \"{name}\" within {} seconds (the info key timeout sets how long to wait)",
+        late.as_secs_f64()
+    );
+    Error::new(MPI_ERR_PORT, text)
 }
 
 /// The number of the attempt, once it is accepted.
@@ -297,11 +416,7 @@ fn ask(
             return Some(closed());
         }
         let late = patience.filter(|&patience| start.elapsed() >= patience)?;
-        let text = format!(
-            "no process accepted at the port \"{name}\" within {} seconds (the info key timeout sets how long to wait)",
-            late.as_secs_f64()
-        );
-        Some(Error::new(MPI_ERR_PORT, text))
+        Some(nobody_accepted(name, late))
     });
     let ended = call.wait(guard, &what, |process| process.engine.take_outcome(op));
     let Err(error) = ended else { return Ok(attempt) };

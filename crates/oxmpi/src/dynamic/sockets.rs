@@ -7,11 +7,20 @@ use oxmpi_core::call::{Call, Guard};
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Something to read.
+pub const INPUT: i16 = libc::POLLIN;
 
 /// A connected socket of the program.
 pub struct Socket(c_int);
 
 impl Socket {
+    /// A socket of the library's own, which outlives this value.
+    pub fn of(socket: &OwnedFd) -> Socket {
+        Socket(socket.as_raw_fd())
+    }
+
     /// An error when the descriptor is not a connected socket.
     pub fn new(fd: c_int) -> Result<Socket> {
         let (mut kind, mut length): (c_int, _) = (0, size_of::<c_int>() as libc::socklen_t);
@@ -29,6 +38,18 @@ impl Socket {
 
     /// Sends words to the other process and receives as many. Messages move while it waits.
     pub fn exchange<const N: usize>(&self, call: &Call, guard: &mut Guard, words: [u64; N]) -> Result<[u64; N]> {
+        self.exchange_while(call, guard, words, &mut || Ok(()))
+    }
+
+    /// The same, unless a check that is made now and then fails.
+    pub fn exchange_while<const N: usize>(
+        &self,
+        call: &Call,
+        guard: &mut Guard,
+        words: [u64; N],
+        check: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<[u64; N]> {
+        let mut failed = None;
         let mut out: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let (mut into, mut came) = (vec![0u8; N * 8], 0);
         let all_sent = Cell::new(false);
@@ -39,13 +60,18 @@ impl Socket {
                 Ok(more) => {
                     came += more;
                     all_sent.set(out.is_empty());
-                    (came == into.len() && out.is_empty()).then_some(Ok(()))
+                    let is_over = came == into.len() && out.is_empty();
+                    failed = if is_over { None } else { check().err() };
+                    (is_over || failed.is_some()).then_some(Ok(()))
                 }
             },
-            || self.poll(if all_sent.get() { libc::POLLIN } else { libc::POLLIN | libc::POLLOUT }),
+            || self.poll(if all_sent.get() { INPUT } else { INPUT | libc::POLLOUT }),
         );
         if let Err(error) = exchanged {
             bail!(MPI_ERR_OTHER, "the process at the other end of the socket {} does not answer: {error}", self.0);
+        }
+        if let Some(error) = failed {
+            return Err(error);
         }
         let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| into[at * 8 + byte]));
         Ok(std::array::from_fn(word))
@@ -71,10 +97,15 @@ impl Socket {
     }
 
     fn poll(&self, events: i16) {
-        let mut poll = libc::pollfd { fd: self.0, events, revents: 0 };
-        // SAFETY: one valid entry.
-        unsafe { libc::poll(&raw mut poll, 1, LOOK.as_millis() as c_int) };
+        pause(self.0, events);
     }
+}
+
+/// Waits a short time for a descriptor.
+pub fn pause(fd: c_int, events: i16) {
+    let mut poll = libc::pollfd { fd, events, revents: 0 };
+    // SAFETY: one valid entry.
+    unsafe { libc::poll(&raw mut poll, 1, LOOK.as_millis() as c_int) };
 }
 
 /// `None` if the call would block.

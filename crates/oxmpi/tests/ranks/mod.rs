@@ -41,7 +41,7 @@ pub fn with_ranks(size: usize, body: impl Fn(Rank<'_>) + Sync) {
         for rank in 0..size {
             scope.spawn(move || {
                 let library = Library::new();
-                let job = JobId { inode: 1, holder: 1, fd: 1 };
+                let job = JobId { inode: 1, holder: 1, fd: 1, host: 0 };
                 let slot = Slot::new(rank).unwrap();
                 let links = || Links::attach(Segment::attach(fd.as_fd()).unwrap(), job, slot).unwrap();
                 library.join(|| Ok(Process::of(links(), true))).unwrap();

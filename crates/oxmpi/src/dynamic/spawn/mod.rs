@@ -6,7 +6,7 @@
 //! describes the protocol.
 
 mod orders;
-mod orphan;
+pub(super) mod orphan;
 mod soft;
 
 use super::ports;
@@ -70,7 +70,7 @@ pub fn spawn(
     let mut orders = wanted.map(orders);
     loop {
         let attempt = orders.as_mut().map(|orders| match orders {
-            Ok(orders) => Attempt::begin(guard, orders).map_err(|error| Refusal { error, most: orders.most() }),
+            Ok(orders) => Attempt::begin(call, guard, orders).map_err(|error| Refusal { error, most: orders.most() }),
             Err(refusal) => Err(refusal.clone()),
         });
         let counts = announce(call, guard, comm, root, attempt.as_ref())?;
@@ -113,12 +113,12 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn begin(guard: &mut Guard, orders: &Orders) -> Result<Attempt> {
+    fn begin(call: &Call, guard: &mut Guard, orders: &Orders) -> Result<Attempt> {
         let counts = orders.counts();
         if counts.iter().all(|count| count.spawned == 0) {
             return Ok(Attempt { counts, port: String::new(), child: None });
         }
-        let port = ports::open_port(guard)?;
+        let port = ports::open_port(call, guard, false)?;
         let kind = if guard.appnum.is_some() { Kind::Rank } else { Kind::Alone };
         match Child::start(&port, kind, &orders.words()) {
             Ok(child) => Ok(Attempt { counts, port, child: Some(child) }),

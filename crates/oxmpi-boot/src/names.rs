@@ -1,20 +1,24 @@
-//! Names that servers publish for their ports, without any daemon or file: a published name is a
-//! few abstract Unix sockets that the publishing process has bound, so that it vanishes with the
-//! process. Their names contain the port in pieces, and are found in `/proc/net/unix`.
+//! Names that servers publish for their ports, without any daemon: a published name is an abstract Unix socket that the
+//! publishing process has bound, so that it vanishes with the process. The name of the socket, which is found in
+//! `/proc/net/unix`, says where the text is: in a file in memory that only processes of the same user can open. So the
+//! secret in the name of a port is not shown to others.
 //!
-//! So a name is known on its node, within a network namespace, and to processes of the same user.
-//! Any user can bind any abstract name, so a piece names the process that bound it, and counts only
-//! if that process belongs to this user and has the socket open. Sockets of other users can neither
-//! fake, hide nor occupy a name. The published text need not be a port of OxMPI: the connecting
-//! process finds out.
+//! A name is known on its node, within a network namespace, and to processes of the same user. Any user can bind any
+//! abstract name, so a socket names the process that bound it, and counts only if that process belongs to this user and
+//! has the socket open. Sockets of other users can neither fake, hide nor occupy a name. The published text need not be
+//! a port of OxMPI: the connecting process finds out.
 
-use oxmpi_abi::constants::*;
+use crate::spawned::LONGEST;
+use oxmpi_abi::constants::{MPI_ERR_NAME, MPI_ERR_SERVICE};
 use oxmpi_abi::{Error, Result, bail};
-use oxmpi_base::trust;
-use std::collections::{BTreeMap, HashMap};
+use oxmpi_base::{dial, lifeline, trust};
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata};
 use std::hash::{BuildHasher, RandomState};
-use std::io;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 /// The names that a process has published.
@@ -26,7 +30,8 @@ pub struct Names {
 struct Published {
     port: Vec<u8>,
     _lock: Option<UnixDatagram>,
-    _sockets: Vec<UnixDatagram>,
+    _text: File,
+    _socket: UnixDatagram,
 }
 
 impl Names {
@@ -45,14 +50,14 @@ impl Names {
         if find(&name).map_err(cannot)?.is_some() {
             bail!(MPI_ERR_SERVICE, "{}", taken());
         }
-        let pieces = pieces_of(port);
-        // Other processes cannot predict these names and bind them first.
+        let mut text = File::from(dial::memory_file(c"oxmpi-name").map_err(cannot)?);
+        text.write_all(port).map_err(cannot)?;
+        let inode = lifeline::inode(text.as_fd()).map_err(cannot)?;
+        // Other processes cannot predict this name and bind it first.
         let nonce = RandomState::new().hash_one(0) as u32;
         let publisher = format!("{name}={:x}.{nonce:x}", std::process::id());
-        let numbered = pieces.iter().enumerate();
-        let bound = numbered.map(|(at, piece)| bind(&format!("{publisher}={at:x}/{:x}:{piece}", pieces.len())));
-        let sockets = bound.collect::<io::Result<_>>().map_err(cannot)?;
-        let published = Published { port: port.to_vec(), _lock: lock, _sockets: sockets };
+        let socket = bind(&format!("{publisher}={:x}.{inode:x}", text.as_raw_fd())).map_err(cannot)?;
+        let published = Published { port: port.to_vec(), _lock: lock, _text: text, _socket: socket };
         self.published.insert(service.to_vec(), published);
         Ok(())
     }
@@ -129,69 +134,51 @@ fn is_bound_by_this_user(name: &str) -> io::Result<bool> {
 fn find(name: &str) -> io::Result<Option<Vec<u8>>> {
     let sockets = std::fs::read("/proc/net/unix")?;
     let wanted = format!("@{name}=");
-    let mut publishers: BTreeMap<&str, Vec<(u64, Piece<'_>)>> = BTreeMap::new();
     for line in sockets.split(|&byte| byte == b'\n') {
         let Some((inode, name)) = std::str::from_utf8(line).ok().and_then(inode_and_name) else { continue };
-        let found = name.strip_prefix(&wanted).and_then(|rest| rest.split_once('='));
-        if let Some((publisher, piece)) = found.and_then(|(publisher, rest)| Some((publisher, read_piece(rest)?))) {
-            publishers.entry(publisher).or_default().push((inode, piece));
-        }
-    }
-    let mut sockets_of: HashMap<u32, Vec<u64>> = HashMap::new();
-    for (publisher, mut pieces) in publishers {
-        let Some(pid) = publisher.split_once('.').and_then(|(pid, _)| u32::from_str_radix(pid, 16).ok()) else {
-            continue;
-        };
-        let own = sockets_of.entry(pid).or_insert_with(|| trust::sockets_of(pid));
-        pieces.retain(|(inode, _)| own.contains(inode));
-        pieces.sort_unstable_by_key(|&(_, (index, ..))| index);
-        let is_all =
-            pieces.iter().enumerate().all(|(at, &(_, (index, count, _)))| (index, count) == (at, pieces.len()));
-        if is_all && !pieces.is_empty() {
-            return Ok(Some(read_plain(&pieces.into_iter().map(|(_, (.., piece))| piece).collect::<String>())));
+        let Some(place) = name.strip_prefix(&wanted).and_then(read_place) else { continue };
+        if trust::sockets_of(place.pid).contains(&inode)
+            && let Some(text) = place.read()
+        {
+            return Ok(Some(text));
         }
     }
     Ok(None)
+}
+
+/// Where a published text is.
+struct Place {
+    pid: u32,
+    fd: u32,
+    inode: u64,
+}
+
+/// `PID.NONCE=FD.INODE`.
+fn read_place(text: &str) -> Option<Place> {
+    let (publisher, file) = text.split_once('=')?;
+    let ((pid, _), (fd, inode)) = (publisher.split_once('.')?, file.split_once('.')?);
+    let number = |text: &str| u32::from_str_radix(text, 16).ok();
+    Some(Place { pid: number(pid)?, fd: number(fd)?, inode: u64::from_str_radix(inode, 16).ok()? })
+}
+
+impl Place {
+    fn read(&self) -> Option<Vec<u8>> {
+        let path = format!("/proc/{}/fd/{}", self.pid, self.fd);
+        // Opening a device or a pipe could block or have side effects: check first.
+        let is_it = |found: &Metadata| found.is_file() && found.ino() == self.inode;
+        std::fs::metadata(&path).ok().filter(is_it)?;
+        let opened = File::open(path).ok()?;
+        opened.metadata().ok().filter(is_it)?;
+        let mut text = Vec::new();
+        opened.take(LONGEST as u64).read_to_end(&mut text).ok()?;
+        Some(text)
+    }
 }
 
 /// The inode and the name of a socket in a line of `/proc/net/unix`.
 fn inode_and_name(line: &str) -> Option<(u64, &str)> {
     let mut words = line.split_ascii_whitespace().skip(6);
     Some((words.next()?.parse().ok()?, words.next()?))
-}
-
-/// The index of a piece, the number of pieces, and the piece.
-type Piece<'a> = (usize, usize, &'a str);
-
-/// Characters of a port in the name of one socket, which has 107 including its prefix.
-const PIECE: usize = 34;
-
-/// A port in characters that socket names allow, in pieces that fit.
-fn pieces_of(port: &[u8]) -> Vec<String> {
-    let plain = |byte: &u8| match byte {
-        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b':' | b'.' | b'-' => char::from(*byte).to_string(),
-        other => format!("%{other:02x}"),
-    };
-    let text: String = port.iter().map(plain).collect();
-    let pieces = text.as_bytes().chunks(PIECE).map(|piece| String::from_utf8_lossy(piece).into_owned());
-    if text.is_empty() { vec![text] } else { pieces.collect() }
-}
-
-fn read_piece(text: &str) -> Option<Piece<'_>> {
-    let (place, piece) = text.split_once(':')?;
-    let (at, count) = place.split_once('/')?;
-    Some((usize::from_str_radix(at, 16).ok()?, usize::from_str_radix(count, 16).ok()?, piece))
-}
-
-fn read_plain(text: &str) -> Vec<u8> {
-    let mut parts = text.split('%');
-    let mut bytes: Vec<u8> = parts.next().unwrap_or_default().into();
-    for part in parts {
-        let (code, rest) = part.split_at_checked(2).unwrap_or((part, ""));
-        bytes.extend(u8::from_str_radix(code, 16).ok());
-        bytes.extend(rest.bytes());
-    }
-    bytes
 }
 
 fn bind(name: &str) -> io::Result<UnixDatagram> {
@@ -243,16 +230,27 @@ mod tests {
         let service = service.as_bytes();
         let name = socket_name(service);
         let other = std::os::unix::process::parent_id();
-        let _false_answer = bind(&format!("{name}={other:x}.1=0/1:false")).unwrap();
-        let _in_old_form = bind(&format!("{name}=0/1:false")).unwrap();
-        let _of_nobody = bind(&format!("{name}=x.1=0/1:false")).unwrap();
+        let _false_answer = bind(&format!("{name}={other:x}.1=0.1")).unwrap();
+        let _in_no_form = bind(&format!("{name}=0/1:false")).unwrap();
+        let _of_nobody = bind(&format!("{name}=x.1=0.1")).unwrap();
+        // A socket of this process that names a file that is none.
+        let _of_no_file = bind(&format!("{name}={:x}.1=ffff.1", std::process::id())).unwrap();
         assert_eq!(look_up(service).unwrap_err().class(), MPI_ERR_NAME);
         let mut names = Names::default();
         names.publish(service, b"true").unwrap();
-        let _more_pieces = bind(&format!("{name}={other:x}.2=1/2:false")).unwrap();
+        let _another = bind(&format!("{name}={other:x}.2=1.2")).unwrap();
         assert_eq!(look_up(service).unwrap(), b"true");
         assert!(is_bound_by_this_user(&format!("{name}#0")).unwrap());
         assert!(!is_bound_by_this_user(&format!("{name}#1")).unwrap());
+    }
+
+    #[test]
+    fn the_text_is_not_shown_to_others() {
+        let service = format!("a name with a secret of {}", std::process::id());
+        let mut names = Names::default();
+        names.publish(service.as_bytes(), b"oxmpi:1;5ec2e75ec2e7;1").unwrap();
+        let sockets = String::from_utf8_lossy(&std::fs::read("/proc/net/unix").unwrap()).into_owned();
+        assert!(sockets.contains(&socket_name(service.as_bytes())) && !sockets.contains("5ec2e7"));
     }
 
     #[test]

@@ -1,0 +1,200 @@
+//! What the ranks of a node ask their agent for (`oxmpi_boot::desk`): whom the [`Door`] lets in, and news for processes
+//! of other jobs. Requests that concern the whole job are given to the owner of the door.
+//!
+//! A rank is trusted no more than its socket, which a program may inherit: a record that makes no sense is ignored, and
+//! no rank can ask in the name of another one.
+
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use oxmpi_base::socket::{self, Ready};
+use oxmpi_boot::desk::{self, Answer, MOST_BYTES, NameRequest, Purpose, Request, Stage};
+use oxmpi_boot::handshake::Key;
+use oxmpi_transport::tcp::connect::answer;
+
+use crate::door::{Admission, Door};
+
+/// Realms that one rank may have at a time.
+const MOST_REALMS: usize = 1 << 16;
+
+/// A request of the rank in a slot that the door cannot carry out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    pub slot: usize,
+    pub what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Other hosts shall find this node.
+    Listen {
+        ticket: u32,
+    },
+    Names {
+        ticket: u32,
+        what: NameRequest,
+    },
+}
+
+impl Door {
+    /// Reads the requests that have come.
+    pub fn hear_ranks(&mut self) -> Vec<Wish> {
+        let (mut wishes, mut ready) = (Vec::new(), Vec::new());
+        // A set of descriptors of this process fails for no reason that could be mended here.
+        if self.asking.as_ref().is_none_or(|asking| asking.wait(Duration::ZERO, &mut ready).is_err()) {
+            return wishes;
+        }
+        let mut bytes = vec![0; if ready.is_empty() { 0 } else { MOST_BYTES + 1 }];
+        for slot in ready.into_iter().map(|Ready(slot)| slot as usize) {
+            loop {
+                let count = match socket::receive_with_fds(self.ranks[slot].as_fd(), &mut bytes) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Ok((count @ 1.., _)) => count,
+                    // The rank has ended.
+                    Err(_) | Ok(_) => {
+                        if let Some(asking) = &self.asking {
+                            asking.remove(self.ranks[slot].as_fd());
+                        }
+                        self.watchers.closed(slot);
+                        break;
+                    }
+                };
+                if let Some(request) = desk::read(&bytes[..count]) {
+                    wishes.extend(self.on_request(slot, request).map(|what| Wish { slot, what }));
+                }
+            }
+        }
+        wishes
+    }
+
+    fn on_request(&mut self, slot: usize, request: Request) -> Option<What> {
+        match request {
+            Request::Listen { ticket } => return Some(What::Listen { ticket }),
+            Request::Names { ticket, what } => return Some(What::Names { ticket, what }),
+            Request::Stage(stage) if stage <= Stage::Finalized => self.watchers.set(slot, stage),
+            // Only the agent knows how a process has ended.
+            Request::Stage(_) => {}
+            Request::Admit { realm, key, purpose } => {
+                let wanted = |admission: &&Admission| admission.slots.as_ref().is_some_and(|all| all.contains(&slot));
+                if self.realms.values().filter(wanted).count() < MOST_REALMS {
+                    self.admit_realm(slot, realm, key, purpose);
+                }
+            }
+            Request::Dismiss { realm } => {
+                if let Some(Admission { slots: Some(slots), .. }) = self.realms.get_mut(&realm) {
+                    slots.retain(|&known| known != slot);
+                    if slots.is_empty() {
+                        self.realms.remove(&realm);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn admit_realm(&mut self, slot: usize, realm: [u8; 16], key: [u8; 32], purpose: Purpose) {
+        let new = || Admission { key: Key::from_bytes(key), purpose, slots: Some(Vec::new()) };
+        let known = self.realms.entry(realm).or_insert_with(new);
+        // A rank that names a realm of others must know its key.
+        let is_same = *known.key.as_bytes() == key && known.purpose == purpose;
+        if let Some(slots) = known.slots.as_mut().filter(|slots| is_same && !slots.contains(&slot)) {
+            slots.push(slot);
+        }
+    }
+
+    /// Answers a rank. One that does not read its answers gets none.
+    pub fn answer(&self, slot: usize, said: &Answer) {
+        if let (Some(rank), Ok(bytes)) = (self.ranks.get(slot), postcard::to_stdvec(said)) {
+            let _ = answer(rank.as_fd(), &bytes);
+        }
+    }
+
+    /// Whether a rank has closed its socket.
+    pub fn has_ended(&self, slot: usize) -> bool {
+        self.watchers.closed.get(slot).is_none_or(|&closed| closed)
+    }
+
+    /// What a rank last said of its end.
+    pub fn stage(&self, slot: usize) -> Option<Stage> {
+        self.watchers.stages.get(slot).copied()
+    }
+
+    /// A rank's process has ended; `well`: after MPI had ended in it.
+    pub fn rank_ended(&mut self, slot: usize, well: bool) {
+        self.watchers.set(slot, if well { Stage::Ended } else { Stage::Died });
+        self.realms.retain(|_, admission| match &mut admission.slots {
+            Some(slots) => {
+                slots.retain(|&known| known != slot);
+                !slots.is_empty()
+            }
+            None => true,
+        });
+    }
+}
+
+/// Connections of processes of other jobs that want to know how the ranks of this node end.
+#[derive(Default)]
+pub(crate) struct Watchers {
+    stages: Vec<Stage>,
+    closed: Vec<bool>,
+    list: Vec<Watcher>,
+}
+
+struct Watcher {
+    stream: TcpStream,
+    unsent: Vec<u8>,
+}
+
+impl Watchers {
+    pub fn expect(&mut self, ranks: usize) {
+        self.stages = vec![Stage::Running; ranks];
+        self.closed = vec![false; ranks];
+    }
+
+    fn closed(&mut self, slot: usize) {
+        self.closed[slot] = true;
+    }
+
+    pub fn add(&mut self, stream: TcpStream) {
+        let ended = self.stages.iter().enumerate().filter(|(_, stage)| **stage != Stage::Running);
+        let unsent = ended.flat_map(|(slot, &stage)| record(slot, stage)).collect();
+        self.list.push(Watcher { stream, unsent });
+        self.work();
+    }
+
+    pub fn set(&mut self, slot: usize, stage: Stage) {
+        let Some(known) = self.stages.get_mut(slot).filter(|known| **known != stage) else { return };
+        *known = stage;
+        for watcher in &mut self.list {
+            watcher.unsent.extend(record(slot, stage));
+        }
+        self.work();
+    }
+
+    pub fn is_waiting(&self) -> bool {
+        self.list.iter().any(|watcher| !watcher.unsent.is_empty())
+    }
+
+    /// Sends what can be sent; forgets watchers that have ended.
+    pub fn work(&mut self) {
+        self.list.retain_mut(|watcher| {
+            while !watcher.unsent.is_empty() {
+                match (&watcher.stream).write(&watcher.unsent) {
+                    Ok(count) => drop(watcher.unsent.drain(..count)),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
+                }
+            }
+            !socket::is_closed(watcher.stream.as_fd())
+        });
+    }
+}
+
+fn record(slot: usize, stage: Stage) -> [u8; 8] {
+    let [a, b, c, d] = (slot as u32).to_le_bytes();
+    let [e, f, g, h] = (stage as u32).to_le_bytes();
+    [a, b, c, d, e, f, g, h]
+}

@@ -1,0 +1,146 @@
+//! What a rank and the agent of its node say to each other, over the socket that they share. An `mpirun` that starts
+//! ranks on its own machine is their agent, too; a process that was started alone has a helper process.
+//!
+//! ```text
+//! rank   ->  Request   let these callers in; publish a name; this process finalizes
+//! agent  ->  a connection that was let in, with its record, or an Answer to a request with a ticket
+//! ```
+//!
+//! Both sides validate what comes: a program may inherit the socket. A record has a bounded length.
+
+use std::net::IpAddr;
+
+use oxmpi_base::socket;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use crate::network::{MOST_ADDRESSES, NodePort};
+
+/// The longest record.
+pub const MOST_BYTES: usize = 64 << 10;
+
+/// From a rank to its agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Request {
+    /// Processes of other hosts want to connect: where do they find this node?
+    Listen { ticket: u32 },
+    /// Callers that prove this key are let in.
+    Admit { realm: [u8; 16], key: [u8; 32], purpose: Purpose },
+    /// They are not let in any more on behalf of this rank.
+    Dismiss { realm: [u8; 16] },
+    /// How far this process is from its end, for processes of other jobs.
+    Stage(Stage),
+    /// About published names.
+    Names { ticket: u32, what: NameRequest },
+}
+
+/// What callers want.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Purpose {
+    /// Links to all ranks that have asked for it, and news of the ranks of this node.
+    Links,
+    /// The port with this number of the rank that asked.
+    Port { number: u32 },
+}
+
+/// How far a process is from its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Stage {
+    Running = 0,
+    /// It receives nothing more.
+    Leaving = 1,
+    /// It takes part in nothing, for now or for good.
+    Finalized = 2,
+    /// The process has ended after that.
+    Ended = 3,
+    /// It has ended otherwise.
+    Died = 4,
+}
+
+impl Stage {
+    pub fn from_number(number: u32) -> Option<Stage> {
+        use Stage::*;
+        [Running, Leaving, Finalized, Ended, Died].into_iter().find(|&stage| stage as u32 == number)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NameRequest {
+    Publish {
+        service: Vec<u8>,
+        port: Vec<u8>,
+    },
+    Unpublish {
+        service: Vec<u8>,
+        port: Vec<u8>,
+    },
+    LookUp {
+        service: Vec<u8>,
+    },
+    /// Unpublishes all names of the process.
+    Clear,
+}
+
+/// From an agent to a rank.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// The port and the addresses of this node, or why it cannot be reached.
+    Listening { ticket: u32, at: Result<(u16, Vec<IpAddr>), String> },
+    /// The port that was looked up, or nothing; or the class and the text of an error.
+    Names { ticket: u32, result: Result<Vec<u8>, (i32, String)> },
+}
+
+/// The address of a node as it came from another process.
+pub fn node_port((port, addresses): (u16, Vec<IpAddr>)) -> NodePort {
+    NodePort { port, addresses: addresses.into_iter().take(MOST_ADDRESSES).collect(), host: String::new() }
+}
+
+/// Sends a record without waiting. `WouldBlock` while the other side has too many.
+pub fn send(to: BorrowedFd<'_>, record: &impl Serialize) -> io::Result<()> {
+    let bytes = postcard::to_stdvec(record).map_err(io::Error::other)?;
+    if bytes.len() > MOST_BYTES {
+        let text = format!("{} bytes are too many for one message to the agent", bytes.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    socket::send(to, &bytes).map(drop)
+}
+
+/// A whole record and nothing after it.
+pub fn read<'a, R: Deserialize<'a>>(bytes: &'a [u8]) -> Option<R> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((record, [])) => Some(record),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn records_come_as_they_went() {
+        let (a, b) = socket::seqpacket_pair().unwrap();
+        let request = Request::Admit { realm: [1; 16], key: [2; 32], purpose: Purpose::Port { number: 7 } };
+        send(a.as_fd(), &request).unwrap();
+        let mut bytes = vec![0; MOST_BYTES];
+        let (count, _) = socket::receive_with_fds(b.as_fd(), &mut bytes).unwrap();
+        assert_eq!(read(&bytes[..count]), Some(request));
+        assert_eq!(read::<Request>(&bytes[..count + 1]), None, "a byte too many");
+        let long = NameRequest::LookUp { service: vec![0; MOST_BYTES] };
+        let error = send(a.as_fd(), &Request::Names { ticket: 1, what: long }).unwrap_err();
+        assert!(error.to_string().contains("too many"));
+        assert_eq!(Stage::from_number(4), Some(Stage::Died));
+        assert_eq!(Stage::from_number(5), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_break_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read::<Request>(&bytes);
+            let _ = read::<Answer>(&bytes);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The agent of this process, as the process sees it: it lets in processes of other jobs, answers requests about names,
+//! and tells other jobs how this process ends (`oxmpi_boot::desk`). A rank has one from `mpirun`; a process that was
+//! started alone starts one when it needs it.
+//!
+//! Nothing here waits. Until the first request, the process has no network, and pays nothing for one.
+
+use crate::dialer::SharedNetwork;
+use crate::process::Process;
+use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PORT};
+use oxmpi_abi::{Error, Result};
+use oxmpi_base::address::{JobId, ProcessId};
+use oxmpi_boot::Reached;
+use oxmpi_boot::desk::{self, Answer, NameRequest, Purpose, Request, Stage};
+use oxmpi_boot::handshake::{Key, Realm, Secret, random};
+use oxmpi_boot::network::{Introduction, NodePort, Place, REALM_WORDS};
+use oxmpi_transport::tcp::connect::Arrivals;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// The agent of a process and what the two have agreed on.
+#[derive(Default)]
+pub struct Desk {
+    /// What is needed to use the network, until it is used.
+    unused: Option<Reached>,
+    /// The socket to the agent.
+    socket: Option<OwnedFd>,
+    network: Option<SharedNetwork>,
+    /// Realms whose callers are let in for this process.
+    admitted: BTreeSet<Realm>,
+    /// The secrets of the ports that were opened for other hosts.
+    ports: BTreeMap<u32, Secret>,
+    next_ticket: u32,
+    answers: BTreeMap<u32, Answer>,
+    /// Requests that the socket had no room for.
+    waiting: Vec<Request>,
+}
+
+impl Desk {
+    pub fn new(reached: Option<Reached>) -> Desk {
+        Desk { unused: reached, ..Desk::default() }
+    }
+
+    /// Whether there is an agent, or could be one without starting it.
+    pub fn exists(&self) -> bool {
+        self.unused.is_some() || self.network.is_some()
+    }
+
+    /// What this process knows of the network, once it uses it.
+    pub fn network(&self) -> Option<&SharedNetwork> {
+        self.network.as_ref()
+    }
+
+    fn ask(&mut self, request: Request) -> Result<()> {
+        let Some(socket) = &self.socket else {
+            return Err(Error::new(
+                MPI_ERR_OTHER,
+                "this process has no agent, which other hosts would find it through",
+            ));
+        };
+        self.waiting.push(request);
+        while let Some(first) = self.waiting.first() {
+            match desk::send(socket.as_fd(), first) {
+                Ok(()) => drop(self.waiting.remove(0)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => {
+                    self.waiting.remove(0);
+                    return Err(Error::new(MPI_ERR_OTHER, format!("the agent of this node cannot be asked: {error}")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Process {
+    /// From now on this process can be reached by other hosts, and reaches them; an error where it has no agent.
+    pub fn use_network(&mut self) -> Result<()> {
+        let Some(Reached { network, agent }) = self.desk.unused.take() else {
+            return match self.desk.network {
+                Some(_) => Ok(()),
+                None => {
+                    Err(Error::new(MPI_ERR_OTHER, "this process has no agent, which other hosts would find it through"))
+                }
+            };
+        };
+        let cannot = |error: io::Error| Error::new(MPI_ERR_OTHER, format!("other hosts cannot be reached: {error}"));
+        let network = SharedNetwork::new(network);
+        self.desk.socket = Some(agent.try_clone().map_err(cannot)?);
+        self.engine.use_network(Box::new(network.clone()), Arrivals::new(agent)).map_err(cannot)?;
+        self.desk.network = Some(network);
+        Ok(())
+    }
+
+    /// An agent that was started for this process alone.
+    pub fn use_agent(&mut self, reached: Reached) -> Result<()> {
+        self.desk.unused = Some(reached);
+        self.use_network()
+    }
+
+    /// Asks the agent where others find this node; the ticket of its answer, or nothing if that is known.
+    pub fn ask_to_listen(&mut self) -> Result<Option<u32>> {
+        self.use_network()?;
+        if self.here().is_some() {
+            return Ok(None);
+        }
+        let ticket = self.next_ticket();
+        self.desk.ask(Request::Listen { ticket })?;
+        Ok(Some(ticket))
+    }
+
+    /// Takes the answer to [`Process::ask_to_listen`].
+    pub fn heard_listening(&mut self, ticket: u32) -> Option<Result<()>> {
+        let Answer::Listening { at, .. } = self.take_answer(ticket)? else {
+            return Some(Err(Error::new(MPI_ERR_OTHER, "the agent of this node gave a wrong answer")));
+        };
+        Some(match at {
+            Ok(at) => {
+                if let Some(network) = &self.desk.network {
+                    network.lock().set_here(desk::node_port(at));
+                }
+                Ok(())
+            }
+            Err(text) => Err(Error::new(MPI_ERR_PORT, text)),
+        })
+    }
+
+    /// Where others find this node, if that is known.
+    pub fn here(&self) -> Option<NodePort> {
+        self.desk.network.as_ref()?.lock().here()
+    }
+
+    /// Lets in who calls at a port of this process with a new secret, which is returned.
+    pub fn admit_to_port(&mut self, number: u32) -> Result<Secret> {
+        let secret = random().map_err(|error| Error::new(MPI_ERR_OTHER, error.to_string()))?;
+        let (realm, key) = Key::of_secret(&secret);
+        let purpose = Purpose::Port { number };
+        self.desk.ask(Request::Admit { realm, key: *key.as_bytes(), purpose })?;
+        self.desk.ports.insert(number, secret);
+        Ok(secret)
+    }
+
+    /// The secret of a port of this process, if it was opened for other hosts.
+    pub fn secret_of_port(&self, number: u32) -> Option<Secret> {
+        self.desk.ports.get(&number).copied()
+    }
+
+    /// A port is closed: nobody is let in any more, and those who wait there are sent away.
+    pub fn dismiss_port(&mut self, number: u32) {
+        self.engine.drop_contacts(number);
+        if let Some(secret) = self.desk.ports.remove(&number) {
+            // An agent that cannot be asked lets nobody in.
+            let _ = self.desk.ask(Request::Dismiss { realm: Key::of_secret(&secret).0 });
+        }
+    }
+
+    /// Where the nodes of some processes are found, as words for a message: empty if this process has no network.
+    pub(crate) fn places_of(&self, ids: &[ProcessId]) -> Vec<u64> {
+        let Some(network) = &self.desk.network else { return Vec::new() };
+        let network = network.lock();
+        let nodes: BTreeSet<(JobId, u32)> = ids.iter().map(|id| (id.job, id.node.number())).collect();
+        let place = |(job, node): (JobId, u32)| Some((job, node, network.place(job, node)?));
+        Introduction::words_of(&nodes.into_iter().filter_map(place).collect::<Vec<Place>>())
+    }
+
+    /// A realm for processes that are introduced to each other.
+    pub(crate) fn fresh_realm(&self) -> [u64; REALM_WORDS] {
+        // Without random bytes nobody is let in, which is an error later.
+        Introduction::fresh().unwrap_or_default()
+    }
+
+    /// Takes an introduction of the processes of a group that are on other hosts, if there is one, and makes peers of the
+    /// group.
+    pub(crate) fn meet(&mut self, introduction: &[u64], ids: &[ProcessId]) -> Result<()> {
+        let own = self.engine.node().own_id().job;
+        let is_elsewhere = |id: &&ProcessId| id.job != own && !self.engine.node().shares_machine(&id.job);
+        let elsewhere: Vec<ProcessId> = ids.iter().filter(is_elsewhere).copied().collect();
+        if elsewhere.is_empty() || introduction.is_empty() {
+            return Ok(());
+        }
+        let Some(introduction) = Introduction::from_words(introduction) else {
+            return Err(Error::new(
+                MPI_ERR_OTHER,
+                "the other group's leader introduces it with words that make no sense",
+            ));
+        };
+        self.use_network()?;
+        let (realm, key) = (introduction.realm, *introduction.key.as_bytes());
+        if self.desk.admitted.insert(realm) {
+            self.desk.ask(Request::Admit { realm, key, purpose: Purpose::Links })?;
+        }
+        if let Some(network) = &self.desk.network {
+            network.lock().meet(&introduction);
+        }
+        for id in elsewhere {
+            let is_introduced = self
+                .desk
+                .network
+                .as_ref()
+                .is_some_and(|network| network.lock().place(id.job, id.node.number()).is_some());
+            if !is_introduced {
+                let text = format!("where node {} of its job can be reached is not known", id.node);
+                return Err(Error::new(MPI_ERR_OTHER, text));
+            }
+            self.engine.meet(id, true);
+        }
+        Ok(())
+    }
+
+    /// Jobs that were left: their processes are not let in any more.
+    pub(crate) fn forget_jobs(&mut self, jobs: Vec<JobId>) {
+        let Some(network) = &self.desk.network else { return };
+        let unused: Vec<Realm> = {
+            let mut network = network.lock();
+            jobs.into_iter().for_each(|job| network.forget(job));
+            self.desk.admitted.iter().filter(|realm| !network.uses(realm)).copied().collect()
+        };
+        for realm in unused {
+            self.desk.admitted.remove(&realm);
+            let _ = self.desk.ask(Request::Dismiss { realm });
+        }
+    }
+
+    /// This process receives nothing more.
+    pub fn prepare_to_leave_all(&mut self) {
+        self.engine.node().prepare_to_leave();
+        self.tell_stage(Stage::Leaving);
+    }
+
+    /// Tells other jobs how far this process is from its end.
+    pub fn tell_stage(&mut self, stage: Stage) {
+        if self.desk.network.is_some() {
+            let _ = self.desk.ask(Request::Stage(stage));
+        }
+    }
+
+    /// Asks about published names; the ticket of the answer.
+    pub fn ask_names(&mut self, what: NameRequest) -> Result<u32> {
+        self.use_network()?;
+        let ticket = self.next_ticket();
+        self.desk.ask(Request::Names { ticket, what })?;
+        Ok(ticket)
+    }
+
+    /// Takes the answer to [`Process::ask_names`].
+    pub fn heard_names(&mut self, ticket: u32) -> Option<Result<Vec<u8>>> {
+        Some(match self.take_answer(ticket)? {
+            Answer::Names { result, .. } => result.map_err(|(class, text)| Error::new(class, text)),
+            Answer::Listening { .. } => Err(Error::new(MPI_ERR_OTHER, "the agent of this node gave a wrong answer")),
+        })
+    }
+
+    fn next_ticket(&mut self) -> u32 {
+        self.desk.next_ticket = self.desk.next_ticket.wrapping_add(1);
+        self.desk.next_ticket
+    }
+
+    fn take_answer(&mut self, ticket: u32) -> Option<Answer> {
+        for bytes in self.engine.take_answers() {
+            // An answer that makes no sense is none.
+            if let Some(answer) = desk::read::<Answer>(&bytes) {
+                let (Answer::Listening { ticket, .. } | Answer::Names { ticket, .. }) = answer;
+                self.desk.answers.insert(ticket, answer);
+            }
+        }
+        self.desk.answers.remove(&ticket)
+    }
+}
