@@ -156,21 +156,19 @@ impl Turn {
                 continue;
             }
             self.next += 1;
-            let state = State { again: false, at_once: false, wants_room: false };
-            self.connections.insert(number, Served { connection, state });
+            self.connections.insert(number, Served { connection, state: State::NEW });
             self.work(number);
         }
     }
 
     fn work(&mut self, number: u64) {
         let Some(served) = self.connections.get_mut(&number) else { return };
-        let before = served.state.wants_room;
+        let before = interest(served.state);
         match served.connection.work(&self.node) {
             Ok(state) => {
                 served.state = state;
-                if state.wants_room != before {
-                    let interest = if state.wants_room { Interest::ReadAndWrite } else { Interest::Read };
-                    let _ = self.set.change(served.connection.descriptor(), number, interest);
+                if interest(state) != before {
+                    let _ = self.set.change(served.connection.descriptor(), number, interest(state));
                 }
             }
             Err(_) => {
@@ -180,5 +178,15 @@ impl Turn {
                 }
             }
         }
+    }
+}
+
+/// What a connection's socket is watched for.
+fn interest(state: State) -> Interest {
+    match (state.reads, state.wants_room) {
+        (true, false) => Interest::Read,
+        (true, true) => Interest::ReadAndWrite,
+        (false, true) => Interest::Write,
+        (false, false) => Interest::Nothing,
     }
 }

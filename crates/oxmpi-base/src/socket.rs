@@ -178,6 +178,10 @@ pub enum Interest {
     Read,
     /// And room to write.
     ReadAndWrite,
+    /// Room to write alone.
+    Write,
+    /// Only that it has failed.
+    Nothing,
 }
 
 impl ReadySet {
@@ -208,6 +212,8 @@ impl ReadySet {
         let events = match interest {
             Interest::Read => libc::EPOLLIN | libc::EPOLLRDHUP,
             Interest::ReadAndWrite => libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLOUT,
+            Interest::Write => libc::EPOLLOUT,
+            Interest::Nothing => 0,
         };
         let mut event = libc::epoll_event { events: events as u32, u64: number };
         // SAFETY: both descriptors are open, and the event lives until the call returns.

@@ -158,7 +158,8 @@ impl Call<'_> {
             return Err(Error::new(MPI_ERR_OTHER, format!("there is no connection to the agent of node {node}")));
         };
         // A moment of polling, as for a lock of this node.
-        for _ in 0..POLITE_POLLS {
+        let polls = if link.may_spin { POLITE_POLLS } else { 4 };
+        for _ in 0..polls {
             if let Some(answer) = link.take_answer(tag)? {
                 return Ok(answer);
             }

@@ -69,6 +69,13 @@ pub struct State {
     pub at_once: bool,
     /// Its socket has no room for answers.
     pub wants_room: bool,
+    /// Requests can be read. Otherwise the socket stays ready to be read, and must not be watched for it.
+    pub reads: bool,
+}
+
+impl State {
+    /// Of a new connection.
+    pub const NEW: State = State { again: false, at_once: false, wants_room: false, reads: true };
 }
 
 impl Connection {
@@ -117,7 +124,8 @@ impl Connection {
             }
         }
         let again = self.is_stopped || !self.waiting.is_empty();
-        Ok(State { again, at_once: executed >= TURN, wants_room: self.unsent() > 0 })
+        let reads = !self.is_stopped && self.unsent() <= MOST_UNSENT;
+        Ok(State { again, at_once: executed >= TURN, wants_room: self.unsent() > 0, reads })
     }
 
     /// The connection has ended: what the origin held is released.

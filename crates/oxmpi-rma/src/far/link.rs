@@ -30,6 +30,9 @@ const SPIN: Duration = Duration::from_micros(60);
 /// A sleep ends after this time, and the wait goes on.
 const NAP: Duration = Duration::from_millis(100);
 
+/// Time for the agents to say why a connection has ended.
+const FIRST_WORD: Duration = Duration::from_secs(3);
+
 pub struct Link {
     stream: TcpStream,
     /// The node, in error texts.
@@ -294,6 +297,10 @@ impl Link {
             self.node
         );
         let error = Error::new(MPI_ERR_PROC_ABORTED, text);
+        if self.broken.is_none() {
+            // The agents know why, and end the job; their word is better than this error.
+            std::thread::sleep(FIRST_WORD);
+        }
         self.sinks.clear();
         self.broken.get_or_insert(error).clone()
     }

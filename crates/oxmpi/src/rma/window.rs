@@ -192,7 +192,11 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
             Flavor::Create | Flavor::Dynamic => Place::InProcess(address as u64),
             Flavor::Allocate | Flavor::Shared => Place::InArea(offset as u64),
         };
-        register(call, guard, comm, &window, (number, size, place))?;
+        let registered = register(call, guard, comm, &window, (number, size, place));
+        if registered.is_err() && rank == leader {
+            guard.engine.node_mut().release(window.area());
+        }
+        registered?;
     }
     let group = Arc::new(Group::new(members, session));
     let made = Win { window, group, errhandler: MPI_ERRORS_ARE_FATAL, name: Vec::new(), hints };
@@ -257,6 +261,9 @@ fn register(
     let participants = guard.comm_mut(comm)?.participants(own);
     let can = registered.is_ok();
     let all = run_agreement(call, guard, |io| async move { io.all(&participants, can).await })?;
+    if !all && can {
+        far::unregister(guard, number, window.rank)?;
+    }
     registered?;
     if !all {
         bail!(MPI_ERR_OTHER, "the agent of another node cannot serve the window");
@@ -427,7 +434,8 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     let mut guard = call.enter()?;
     guard.win_mut(win)?.window.synchronize_copies();
     let nodes = far::nodes_of(&guard, win, None)?;
-    far::flush(&mut guard, &nodes)?;
+    // Also after an error the window is freed: the others wait for this rank.
+    let flushed = far::flush(&mut guard, &nodes);
     synchronize(call, &mut guard, win)?;
     guard.win_mut(win)?.window.synchronize_copies();
     let window = &guard.win(win)?.window;
@@ -453,7 +461,7 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     if is_first {
         guard.engine.node_mut().release(area);
     }
-    Ok(())
+    flushed
 }
 
 /// Checks a displacement unit.
