@@ -4,8 +4,8 @@ use crate::comm::{Comm, Ranks};
 use crate::group::Group;
 use crate::info::Info;
 use oxmpi_abi::constants::*;
-use oxmpi_abi::handle::Errhandler;
-use oxmpi_abi::{Result, Status, bail};
+use oxmpi_abi::handle::{Errhandler, Request};
+use oxmpi_abi::{Result, bail};
 use oxmpi_io::{SharedPointer, Staging, View};
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ impl Buffering {
     /// read together with the gaps between them, that is with the pieces of the others, which is
     /// slower the more of them there are.
     pub fn long_run(&self, writes: bool) -> usize {
-        if writes || self.processes < MANY_READERS { 512 } else { 16 << 10 }
+        if writes || self.processes < MANY_READERS { 1024 } else { 16 << 10 }
     }
 }
 
@@ -108,11 +108,12 @@ pub struct NodeStaging {
     pub rank: usize,
 }
 
-/// A split collective access that is complete, and whose end call is still to come.
+/// A split collective access whose end call is still to come.
 #[derive(Clone, Copy)]
 pub struct Split {
     pub access: SplitAccess,
-    pub status: Status,
+    /// Completes with the access; the program does not know it.
+    pub request: Request,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -153,10 +154,10 @@ impl File {
         Ok(())
     }
 
-    /// Ends the split collective access.
-    pub fn end_split(&mut self, access: SplitAccess) -> Result<Status> {
+    /// Ends the split collective access; the caller completes its request.
+    pub fn end_split(&mut self, access: SplitAccess) -> Result<Request> {
         match self.split.take_if(|split| split.access == access) {
-            Some(split) => Ok(split.status),
+            Some(split) => Ok(split.request),
             None => {
                 self.check_idle()?;
                 bail!(MPI_ERR_IO, "{}_begin has not been called", access.name());

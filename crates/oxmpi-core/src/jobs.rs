@@ -15,7 +15,8 @@ pub struct Jobs {
 enum State {
     #[default]
     None,
-    Posted(Box<dyn FnOnce() + Send>),
+    /// And whether the driver has told a helper thread of it.
+    Posted(Box<dyn FnOnce() + Send>, bool),
     Taken,
     Done,
 }
@@ -36,7 +37,7 @@ impl Jobs {
         let result = Arc::new(Mutex::new(None));
         let place = Arc::clone(&result);
         let keep = move || *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(work());
-        *self.state() = State::Posted(Box::new(keep));
+        *self.state() = State::Posted(Box::new(keep), false);
         poll_fn(|_| {
             let mut state = self.state();
             if let State::Done = *state {
@@ -54,7 +55,7 @@ impl Jobs {
     pub fn take(&self) -> Option<Job> {
         let mut state = self.state();
         match std::mem::take(&mut *state) {
-            State::Posted(work) => {
+            State::Posted(work, _) => {
                 *state = State::Taken;
                 Some(Job { work, of: self.clone() })
             }
@@ -65,9 +66,12 @@ impl Jobs {
         }
     }
 
-    /// Whether the last job has been run.
-    pub fn is_done(&self) -> bool {
-        matches!(*self.state(), State::Done)
+    /// Whether a job waits of which this was not said before.
+    pub fn is_new(&self) -> bool {
+        match &mut *self.state() {
+            State::Posted(_, told) => !std::mem::replace(told, true),
+            _ => false,
+        }
     }
 }
 
@@ -92,9 +96,10 @@ mod tests {
         let mut poll = || future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         assert!(jobs.take().is_none() && poll().is_pending());
         let job = jobs.take().unwrap();
-        assert!(jobs.take().is_none() && poll().is_pending() && !jobs.is_done());
+        assert!(jobs.take().is_none() && poll().is_pending() && !jobs.is_new());
         job.run();
-        assert!(jobs.is_done() && poll().is_pending());
+        assert!(poll().is_pending());
+        assert!(jobs.is_new() && !jobs.is_new());
         std::thread::spawn({
             let job = jobs.take().unwrap();
             move || job.run()

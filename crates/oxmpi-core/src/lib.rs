@@ -37,6 +37,7 @@ mod dialer;
 pub mod engine;
 pub mod explain;
 pub mod file;
+pub mod file_tasks;
 mod foreign;
 pub mod group;
 pub mod jobs;

@@ -12,6 +12,7 @@ use crate::contexts::Contexts;
 use crate::desk::Desk;
 use crate::engine::Engine;
 use crate::file::File;
+use crate::file_tasks::FileTasks;
 use crate::group::Group;
 use crate::liveness::{Gone, Polls};
 use crate::matching::Envelope;
@@ -42,6 +43,7 @@ use std::time::Duration;
 
 mod arguments;
 mod boards;
+mod files;
 mod messages;
 mod objects;
 mod pending;
@@ -52,6 +54,8 @@ mod progress;
 pub(crate) const SLEEP: Duration = Duration::from_millis(500);
 
 pub struct Process {
+    /// Accesses to files under way. Dropped before the engine: a helper thread uses its segment.
+    pub(crate) file_tasks: FileTasks,
     pub engine: Engine,
     pub comms: Comms,
     pub groups: SlotTable<Arc<Group>>,
@@ -174,6 +178,7 @@ impl Process {
         let mut requests = SlotTable::new(Kind::Request);
         let sent = handle::Request(requests.insert(Request { comm: MPI_COMM_SELF, body: Body::Sent }));
         Process {
+            file_tasks: FileTasks::default(),
             engine: Engine::new(links, single_copy),
             comms: Comms {
                 world: Comm::world(&nodes),

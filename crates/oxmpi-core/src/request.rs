@@ -3,10 +3,11 @@
 use crate::callback::Callback;
 use crate::collective::BoundPlan;
 use crate::engine::{Engine, Mode, OpId, Outcome, Route};
+use crate::file_tasks::FileAccess;
 use crate::matching::Pattern;
 use crate::partitioned::{Incoming, Outgoing, Receiving, Sending, lock};
 use oxmpi_abi::callbacks::{GrequestCancelFn, GrequestFreeFn, GrequestQueryFn};
-use oxmpi_abi::handle::Comm;
+use oxmpi_abi::handle::{self, Comm};
 use oxmpi_abi::{Error, Status};
 use oxmpi_datatype::{OwnedBytes, Source, Target};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -39,6 +40,8 @@ pub enum Active {
     /// A partitioned send or receive.
     Sending(Box<Sending>),
     Receiving(Arc<Mutex<Receiving>>),
+    /// An access to a file.
+    File(Arc<FileAccess>),
     /// Complete from the start.
     Done(Outcome),
 }
@@ -118,6 +121,7 @@ impl Active {
             Active::Promise(promise) => promise.get().is_some(),
             Active::Sending(sending) => sending.is_done(engine),
             Active::Receiving(receiving) => lock(receiving).is_done(engine),
+            Active::File(access) => access.end.get().is_some(),
             Active::Done(_) => true,
         }
     }
@@ -140,6 +144,7 @@ impl Active {
             Active::Promise(promise) => Outcome { status: Status::empty(), error: promise.get().cloned().flatten() },
             Active::Sending(sending) => sending.outcome(),
             Active::Receiving(receiving) => lock(&receiving).outcome(),
+            Active::File(access) => ended(access.end.get().cloned()),
             Active::Done(outcome) => outcome,
         }
     }
@@ -154,6 +159,7 @@ impl Active {
             },
             Active::Flush(..) | Active::Promise(_) | Active::Sending(_) => Status::empty(),
             Active::Receiving(receiving) => lock(receiving).outcome().status,
+            Active::File(access) => access.end.get().map_or_else(Status::empty, |end| end.status),
             Active::Done(outcome) => outcome.status,
         }
     }
@@ -163,7 +169,8 @@ impl Active {
         match self {
             Active::Send(op) => engine.cancel_send(*op),
             Active::Recv(op) => engine.cancel_recv(*op),
-            Active::Done(_) => {}
+            // An access is never cancelled: it goes on to its end.
+            Active::File(_) | Active::Done(_) => {}
             Active::Exchange(_)
             | Active::Flush(..)
             | Active::Promise(_)
@@ -188,7 +195,17 @@ impl Active {
                 }
             }
             Active::Sending(_) | Active::Receiving(_) => unreachable!("such a request is not given up before its end"),
-            Active::Flush(..) | Active::Promise(_) | Active::Done(_) => {}
+            Active::Flush(..) | Active::Promise(_) | Active::File(_) | Active::Done(_) => {}
+        }
+    }
+}
+
+impl Body {
+    /// The file whose access it is.
+    pub fn file(&self) -> Option<handle::File> {
+        match self {
+            Body::Once(Active::File(access)) => Some(access.file),
+            _ => None,
         }
     }
 }

@@ -14,6 +14,7 @@ mod pointer;
 mod staging;
 mod transfer;
 mod view;
+mod worker;
 
 pub use datarep::{Conversion, Functions, UserDatarep};
 pub use image::{Image, Part, Walk};
@@ -22,9 +23,11 @@ pub use pointer::SharedPointer;
 pub use staging::{IMAGES, MOST_AGGREGATORS, Staging};
 pub use transfer::{read, write};
 pub use view::{Representation, View};
+pub use worker::Worker;
 
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::filesystem::{self, Sharing};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
@@ -34,6 +37,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::UNIX_EPOCH;
 
 /// An open file.
 pub struct File {
@@ -42,17 +46,31 @@ pub struct File {
     pub mode: Mode,
     /// Whether it has positions; a pipe has none.
     pub seekable: bool,
+    sharing: Sharing,
     /// Whether data was written since the last [`File::sync`].
     written: AtomicBool,
     /// Held by the thread that makes an atomic access.
     atomic: Mutex<()>,
 }
 
-/// Identifies a file: equal for two descriptors of the same file.
+/// Identifies a file, also to processes on other hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Identity {
     pub device: u64,
     pub inode: u64,
+    /// When it was made, in nanoseconds; 0 where the file system does not say.
+    pub born: u64,
+    /// Whether hosts share its file system.
+    pub shared: bool,
+}
+
+impl Identity {
+    /// Whether both are the same file. A host numbers its devices as it likes, so those of a shared
+    /// file system are not compared; files on disks of different hosts may have equal numbers.
+    pub fn is_same(&self, other: &Identity) -> bool {
+        let anywhere = self.shared && other.shared;
+        self.inode == other.inode && (anywhere || self.device == other.device && self.born == other.born)
+    }
 }
 
 impl File {
@@ -80,8 +98,10 @@ impl File {
             let name = show(name);
             bail!(MPI_ERR_UNSUPPORTED_OPERATION, "\"{name}\" is a pipe; it must be opened with MPI_MODE_SEQUENTIAL");
         }
+        // A file system that does not answer is treated as the most common ones.
+        let sharing = filesystem::sharing(&file).unwrap_or(Sharing::Local);
         let (written, atomic) = (AtomicBool::new(false), Mutex::new(()));
-        Ok(File { file, name: name.to_vec(), mode, seekable: !stream, written, atomic })
+        Ok(File { file, name: name.to_vec(), mode, seekable: !stream, sharing, written, atomic })
     }
 
     /// The name under which it was opened.
@@ -96,7 +116,27 @@ impl File {
 
     pub fn identity(&self) -> Result<Identity> {
         let about = self.about()?;
-        Ok(Identity { device: about.dev(), inode: about.ino() })
+        let born = about.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        Ok(Identity {
+            device: about.dev(),
+            inode: about.ino(),
+            born: born.map_or(0, |time| time.as_nanos() as u64),
+            shared: self.sharing != Sharing::Local,
+        })
+    }
+
+    /// Forgets what this host keeps of the file, where other hosts may have changed it: the next
+    /// access asks the server. Locks do that: NFS asks when it gets one.
+    pub fn refresh(&self) {
+        if self.sharing == Sharing::Cached && self.mode.reads() {
+            // Without locks of the server, the copy is as old as the mount options allow.
+            let _ = lock::share(&self.file);
+        }
+    }
+
+    /// Whether hosts may see different bytes of it, before they synchronise.
+    pub fn is_cached(&self) -> bool {
+        self.sharing == Sharing::Cached
     }
 
     pub fn size(&self) -> Result<u64> {
@@ -196,4 +236,22 @@ pub(crate) fn failed(error: &io::Error, done: &str, name: &[u8]) -> Error {
         _ => MPI_ERR_IO,
     };
     Error::new(class, format!("\"{}\" cannot be {done}: {error}", show(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_file_on_several_hosts() {
+        let here = Identity { device: 5, inode: 77, born: 3, shared: false };
+        assert!(here.is_same(&here));
+        assert!(!here.is_same(&Identity { inode: 78, ..here }));
+        assert!(!here.is_same(&Identity { device: 6, ..here }), "disks of two hosts");
+        assert!(!here.is_same(&Identity { born: 4, ..here }), "disks with equal numbers");
+        let nfs = Identity { shared: true, ..here };
+        assert!(nfs.is_same(&Identity { device: 9, born: 0, ..nfs }), "each host numbers its mounts");
+        assert!(!nfs.is_same(&Identity { device: 9, ..here }));
+        assert!(!nfs.is_same(&Identity { inode: 78, ..nfs }));
+    }
 }

@@ -9,6 +9,7 @@ use std::sync::{MutexGuard, PoisonError};
 use std::{fs, io};
 
 const WRITE: i32 = libc::F_WRLCK;
+const READ: i32 = libc::F_RDLCK;
 const UNLOCK: i32 = libc::F_UNLCK;
 
 /// A lock, held until it is dropped.
@@ -24,7 +25,7 @@ impl Lock<'_> {
     /// Waits until this process may read (or write) the bytes.
     pub fn take(file: &File, start: i64, length: i64, write: bool) -> Result<Lock<'_>> {
         let alone = file.atomic.lock().unwrap_or_else(PoisonError::into_inner);
-        let kind = if write { WRITE } else { libc::F_RDLCK };
+        let kind = if write { WRITE } else { READ };
         set(&file.file, start, length, kind).map_err(|error| failed(&error, "locked", file.name()))?;
         Ok(Lock { file, start, length, _alone: alone })
     }
@@ -43,6 +44,12 @@ pub(crate) fn exclusively<T>(file: &fs::File, run: impl FnOnce() -> io::Result<T
     let result = run();
     set(file, 0, 0, UNLOCK)?;
     result
+}
+
+/// Waits until no process has locked any of a file for writing.
+pub(crate) fn share(file: &fs::File) -> io::Result<()> {
+    set(file, 0, 0, READ)?;
+    set(file, 0, 0, UNLOCK)
 }
 
 fn set(file: &fs::File, start: i64, length: i64, kind: i32) -> io::Result<()> {

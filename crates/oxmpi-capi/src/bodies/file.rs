@@ -243,10 +243,5 @@ pub fn file_get_atomicity(cx: &Call, fh: File) -> Result<bool> {
 }
 
 pub fn file_sync(cx: &Call, fh: File) -> Result<()> {
-    let mut guard = cx.enter()?;
-    let file = guard.file(fh)?;
-    let (among, io) = (Among::File(fh), Arc::clone(&file.io));
-    let idle = file.check_idle();
-    let synced = idle.and_then(|()| guard.unlocked(|_| io.sync()));
-    agree(cx, &mut guard, among, synced, [])
+    open::sync(cx, fh)
 }

@@ -4,7 +4,7 @@
 
 use crate::args::{Out, OutStatus};
 use crate::call::Call;
-use oxmpi::file::access::{Access, begin, perform, start};
+use oxmpi::file::access::{Access, begin, end, perform, start};
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::{File, Request};
 use oxmpi_core::file::SplitAccess;
@@ -35,6 +35,5 @@ pub unsafe fn file_access(cx: &Call, form: FileForm, access: Access) -> Result<(
 
 /// Ends a split collective access.
 pub unsafe fn file_access_end(cx: &Call, fh: File, split: SplitAccess, status: OutStatus) -> Result<()> {
-    status.set(&cx.enter()?.file_mut(fh)?.end_split(split)?);
-    Ok(())
+    end(cx, fh, split, status)
 }

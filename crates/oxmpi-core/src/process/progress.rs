@@ -11,8 +11,15 @@ impl Process {
         if !self.serving_windows.is_empty() {
             moved |= self.serve_windows();
         }
-        if self.pending_comms.is_empty() && self.runs.is_empty() && self.receiving.is_empty() {
+        if self.pending_comms.is_empty()
+            && self.runs.is_empty()
+            && self.receiving.is_empty()
+            && self.file_tasks.is_empty()
+        {
             return moved;
+        }
+        if !self.file_tasks.is_empty() {
+            moved |= self.progress_file_tasks();
         }
         self.progress_pending_comms() | self.progress_runs() | self.progress_partitioned() | moved
     }

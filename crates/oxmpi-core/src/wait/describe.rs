@@ -99,6 +99,9 @@ pub(super) fn active(state: &Process, active: &Active) -> String {
             let comm = run.and_then(|run| state.comm_of(run.stage().comm_context()));
             comm.map_or_else(String::new, |comm| format!("a collective operation on {}", comm.describe()))
         }
+        Active::File(access) => {
+            state.file(access.file).map_or_else(|_| String::new(), |file| format!("an access to {}", file.describe()))
+        }
         _ => String::new(),
     }
 }

@@ -24,6 +24,8 @@ pub struct FileAction {
     pub count: usize,
     /// Whether the collective function is used.
     pub together: bool,
+    /// Whether it is started, and completed with a request.
+    pub request: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,7 @@ pub const RECORD: usize = 3;
 pub struct RankAction {
     pub kind: FileKind,
     pub together: bool,
+    pub request: bool,
     /// In numbers of the rank's view; the individual pointer for [`FileKind::Write`].
     pub offset: usize,
     /// The numbers to write, or as many zeroes as are read.
@@ -70,7 +73,7 @@ impl FileUse {
                 FileKind::ReadAt => vec![0; count],
                 _ => (0..count).map(word).collect(),
             };
-            RankAction { kind: action.kind, together: action.together, offset, numbers }
+            RankAction { kind: action.kind, together: action.together, request: action.request, offset, numbers }
         };
         self.actions.iter().enumerate().map(each).collect()
     }

@@ -3,7 +3,7 @@
 use super::file::{FileKind, FileUse, LENGTH};
 use super::perform::{Runner, Seen};
 use super::resolve::View as CommView;
-use oxmpi::file::access::{Access, At, perform};
+use oxmpi::file::access::{Access, At, perform, start};
 use oxmpi::file::open::{OpenArgs, close, open};
 use oxmpi::file::view::{self, ViewArgs};
 use oxmpi_abi::constants::*;
@@ -63,7 +63,11 @@ impl Runner<'_> {
                 _ => At::Offset(action.offset as i64),
             };
             let writes = action.kind != FileKind::ReadAt;
-            self.access(fh, at, writes, action.together, &mut action.numbers)?;
+            if action.request {
+                self.access_with_request(fh, at, writes, action.together, &mut action.numbers)?;
+            } else {
+                self.access(fh, at, writes, action.together, &mut action.numbers)?;
+            }
             if !writes {
                 seen.extend(action.numbers);
             }
@@ -94,6 +98,16 @@ impl Runner<'_> {
         let set = view::set(&call, fh, ViewArgs { disp, etype: MPI_INT, filetype, datarep: b"native", hints });
         call.enter()?.types.remove(filetype.0);
         set
+    }
+
+    /// The same with a request. Of its numbers, those that it moved are checked later.
+    fn access_with_request(&self, fh: File, at: At, writes: bool, together: bool, numbers: &mut [i32]) -> Result<()> {
+        let call = Call::new(self.rank.library, Fun::FileIwrite, On::File(fh));
+        let (buf, count) = (numbers.as_mut_ptr().cast(), numbers.len() as i64);
+        let access = Access { fh, at, writes, together, buf, count, datatype: MPI_INT };
+        // SAFETY: the numbers live until the request is complete, or failed.
+        let request = unsafe { start(&call, access) }?;
+        self.wait(request)
     }
 
     /// An access that moves all its numbers.

@@ -90,12 +90,8 @@ fn windows() -> impl Strategy<Value = Step> {
 fn files() -> impl Strategy<Value = Step> {
     use super::file::{FileAction, FileKind, FileUse};
     let kind = prop::sample::select(&[FileKind::WriteAt, FileKind::Write, FileKind::ReadAt][..]);
-    let action = (kind, 0usize..40, 0usize..7, any::<bool>()).prop_map(|(kind, offset, count, together)| FileAction {
-        kind,
-        offset,
-        count,
-        together,
-    });
+    let action = (kind, 0usize..40, 0usize..7, any::<bool>(), any::<bool>())
+        .prop_map(|(kind, offset, count, together, request)| FileAction { kind, offset, count, together, request });
     (0usize..6, 1usize..5, 1usize..9, any::<bool>(), any::<bool>(), prop::collection::vec(action, 1..6)).prop_map(
         |(comm, block, spread, buffered, shared, actions)| {
             Step::File(FileUse { comm, block, spread, buffered, shared, actions })

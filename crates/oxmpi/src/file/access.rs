@@ -5,19 +5,25 @@ use super::agree::{Among, gather, participants, tell_pointer};
 use super::datarep::Elements;
 use super::together::{self, Moving};
 use super::view::{in_file, view};
+use crate::p2p::completion::wait;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, File as Handle, Request};
 use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_core::agreement::Agreement;
+use oxmpi_core::args::OutStatus;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::engine::Outcome;
 use oxmpi_core::file::{File, Split, SplitAccess};
+use oxmpi_core::file_tasks::{FileAccess, FileTask};
 use oxmpi_core::jobs::Jobs;
 use oxmpi_core::request::Active;
 use oxmpi_core::wait::agreement::run_agreement_with_jobs;
+use oxmpi_core::wait::waiting::Unending;
 use oxmpi_datatype::{Datatype as Type, Region, pack_external, unpack_external_part};
 use oxmpi_io::{Representation, SharedPointer, View};
+use std::cell::Cell;
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The position of an access.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,25 +64,43 @@ enum Data {
     Converted(Elements),
 }
 
+impl Data {
+    /// About how many bytes of memory it has.
+    fn memory(&self) -> usize {
+        match self {
+            Data::Plain(buf) => buf.len(),
+            Data::External(_, count, datatype) => (datatype.size() * i128::from(*count)) as usize,
+            Data::Converted(elements) => elements.whole().1,
+        }
+    }
+}
+
 /// Performs an access; the status has the number of bytes moved.
 ///
 /// # Safety
 /// The buffer has the elements of its count and type.
 pub unsafe fn perform(call: &Call, access: Access) -> Result<Status> {
+    let mut guard = call.enter()?;
+    let (prepared, start) = begin_access(call, &mut guard, &access)?;
+    let together = access.is_buffered(guard.file(access.fh)?);
     // SAFETY: the buffer has the elements of its count and type: this function's condition.
-    unsafe { perform_so(call, access, true) }
+    unsafe { carry_out(call, guard, &access, prepared, start, together) }
 }
 
-/// `may_wait`: the call may wait for other processes.
+/// Performs an access that has its position. `together`: the processes may gather their pieces.
 ///
 /// # Safety
 /// As for [`perform`].
-unsafe fn perform_so(call: &Call, access: Access, may_wait: bool) -> Result<Status> {
-    let mut guard = call.enter()?;
-    let (prepared, start) = begin_access(call, &mut guard, &access)?;
+unsafe fn carry_out(
+    call: &Call,
+    guard: Guard,
+    access: &Access,
+    prepared: Result<Prepared>,
+    start: i64,
+    together: bool,
+) -> Result<Status> {
     let file = guard.file(access.fh)?;
     let (shared, io, buffering) = (Arc::clone(&file.shared), Arc::clone(&file.io), file.buffering.clone());
-    let together = may_wait && access.is_buffered(file);
     // Only the calling thread waits for the device.
     drop(guard);
     // SAFETY: the buffer has the elements of its count and type: this function's condition.
@@ -85,6 +109,8 @@ unsafe fn perform_so(call: &Call, access: Access, may_wait: bool) -> Result<Stat
         let own = staged.as_ref().map(|staged| staged.moving(start, access.writes)).map_err(Error::clone);
         let mut guard = call.enter()?;
         let who = participants(&mut guard, Among::File(access.fh))?;
+        // Those that were started before use the staging memory first.
+        call.wait(&mut guard, &Unending, |process| (!process.has_buffered_tasks(access.fh)).then_some(()))?;
         let jobs = Jobs::default();
         // SAFETY: the buffer and the stage are there until this function returns.
         let moved = run_agreement_with_jobs(call, &mut guard, &jobs, |messages| unsafe {
@@ -113,10 +139,15 @@ unsafe fn perform_so(call: &Call, access: Access, may_wait: bool) -> Result<Stat
             At::Offset(_) | At::Ordered => {}
         }
     }
-    let mut status = Status::empty();
     // SAFETY: the buffer has the elements of its count and type: this function's condition.
-    status.set_bytes(unsafe { staged.unstage(call, access.writes, moved?)? } as u64);
-    Ok(status)
+    moved.and_then(|moved| unsafe { staged.unstage(call, access.writes, moved) }).map(status_of)
+}
+
+/// The status of an access that has moved so many bytes of memory.
+fn status_of(bytes: usize) -> Status {
+    let mut status = Status::empty();
+    status.set_bytes(bytes as u64);
+    status
 }
 
 impl Access {
@@ -289,11 +320,6 @@ impl Staged {
         // them that were read.
         unsafe {
             match &self.prepared.data {
-                Data::Plain(_) => Ok(in_file),
-                Data::External(_, count, datatype) if writes => Ok((datatype.size() * i128::from(*count)) as usize),
-                Data::External(base, count, datatype) => {
-                    Ok(unpack_external_part(*base, *count, datatype, self.stage.as_ptr(), in_file))
-                }
                 Data::Converted(elements) if writes => Ok(elements.whole().1),
                 Data::Converted(elements) => {
                     let (items, in_memory) =
@@ -301,7 +327,24 @@ impl Staged {
                     elements.convert(call, false, self.stage.as_mut_ptr(), items)?;
                     Ok(in_memory)
                 }
+                _ => Ok(self.unstage_quietly(writes, in_file)),
             }
+        }
+    }
+
+    /// The same for data that no user function converts.
+    ///
+    /// # Safety
+    /// As for [`perform`].
+    unsafe fn unstage_quietly(&self, writes: bool, in_file: usize) -> usize {
+        match &self.prepared.data {
+            Data::External(_, count, datatype) if writes => (datatype.size() * i128::from(*count)) as usize,
+            // SAFETY: the buffer has the elements of its count and type, and the stage those bytes
+            // of them that were read.
+            Data::External(base, count, datatype) => unsafe {
+                unpack_external_part(*base, *count, datatype, self.stage.as_ptr(), in_file)
+            },
+            Data::Plain(_) | Data::Converted(_) => in_file,
         }
     }
 }
@@ -316,26 +359,117 @@ fn stage(bytes: usize) -> Result<Vec<u8>> {
     Ok(stage)
 }
 
-/// Starts an access that the program completes with a request. It is complete when this returns:
-/// nothing in the system would be faster while the data is mostly in the page cache.
+/// Accesses of so many bytes are complete when they have been started: a copy to or from the page
+/// cache takes less time than waking a thread.
+const AT_ONCE: usize = 64 << 10;
+
+/// Starts an access that the program completes with a request. A helper thread performs it; user
+/// functions are called by this thread, so accesses with conversions are complete when this returns.
 ///
 /// # Safety
-/// As for [`perform`].
+/// The buffer has the elements of its count and type until the request is complete.
 pub unsafe fn start(call: &Call, access: Access) -> Result<Request> {
-    // SAFETY: the buffer has the elements of its count and type: this function's condition.
-    let status = unsafe { perform_so(call, access, false)? };
     let mut guard = call.enter()?;
-    Ok(guard.once(MPI_COMM_SELF, Active::Done(Outcome { status, error: None })))
+    let (prepared, start) = begin_access(call, &mut guard, &access)?;
+    let file = guard.file(access.fh)?;
+    let converts = matches!(file.view.representation, Representation::Users(_));
+    let together = access.is_buffered(file) && !converts;
+    let short = prepared.as_ref().is_ok_and(|prepared| prepared.data.memory() <= AT_ONCE);
+    if !together && (prepared.is_err() || short || converts || !file.io.seekable) {
+        // SAFETY: the buffer has the elements of its count and type: this function's condition.
+        let status = unsafe { carry_out(call, guard, &access, prepared, start, false)? };
+        return Ok(call.enter()?.once(MPI_COMM_SELF, Active::Done(Outcome { status, error: None })));
+    }
+    let (io, buffering) = (Arc::clone(&file.io), file.buffering.clone());
+    if let (Ok(prepared), false) = (&prepared, access.writes) {
+        end_at_the_last(&mut guard, &access, prepared, start)?;
+    }
+    drop(guard);
+    // SAFETY: the buffer has the elements of its count and type: this function's condition.
+    let staged = prepared.and_then(|prepared| unsafe { prepared.stage(call, access.writes) });
+    let own = staged.as_ref().map(|staged| staged.moving(start, access.writes)).map_err(Error::clone);
+    let (failed, writes, jobs) = (staged.as_ref().err().cloned(), access.writes, Jobs::default());
+    let parcel = staged.ok().map(Parcel);
+    let mut guard = call.enter()?;
+    let who = if together { Some(participants(&mut guard, Among::File(access.fh))?) } else { None };
+    let of_task = jobs.clone();
+    let agreement = Agreement::new(move |messages| async move {
+        let jobs = of_task;
+        let moved = match (who, own) {
+            (Some(who), own) => {
+                // SAFETY: the program leaves the buffer alone until the request is complete, and the
+                // parcel has the stage.
+                let gathered = unsafe { together::access(messages, who, buffering, jobs.clone(), io, own, writes) };
+                gathered.await
+            }
+            // SAFETY: the program leaves the buffer alone until the request is complete, and the
+            // parcel has the stage.
+            (None, Ok(own)) => jobs.run(move || unsafe { own.alone() }).await,
+            (None, Err(error)) => Err(error),
+        };
+        match (moved, parcel) {
+            (Ok(in_file), Some(parcel)) => {
+                // SAFETY: the program leaves the buffer alone until the request is complete.
+                let bytes = jobs.run(move || unsafe { parcel.unstage(writes, in_file) }).await;
+                Outcome { status: status_of(bytes), error: None }
+            }
+            (moved, _) => Outcome { status: status_of(0), error: moved.err() },
+        }
+    });
+    let task_access = Arc::new(FileAccess { file: access.fh, end: OnceLock::new() });
+    let task = FileTask { agreement, jobs, access: task_access, buffered: together };
+    let started = guard.start_file_task(task);
+    // The other processes go on without this one's data.
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(guard.once(MPI_COMM_SELF, Active::File(started))),
+    }
+}
+
+/// The file pointer moves to the etype after the last one that will be read.
+fn end_at_the_last(guard: &mut Guard, access: &Access, prepared: &Prepared, start: i64) -> Result<()> {
+    let file = guard.file_mut(access.fh)?;
+    let there = (prepared.view.end(file.io.size()?) - start).clamp(0, prepared.etypes);
+    if there < prepared.etypes {
+        match access.at {
+            At::Own if file.position == start + prepared.etypes => file.position = start + there,
+            At::Shared => file.shared.give_back(start, prepared.etypes, there)?,
+            At::Own | At::Offset(_) | At::Ordered => {}
+        }
+    }
+    Ok(())
+}
+
+/// An access on its way to the helper thread.
+struct Parcel(Staged);
+
+// SAFETY: what its pointers lead to belongs to the access until it is complete, and one thread at a
+// time uses it.
+unsafe impl Send for Parcel {}
+
+impl Parcel {
+    /// # Safety
+    /// As for [`perform`].
+    unsafe fn unstage(self, writes: bool, in_file: usize) -> usize {
+        // SAFETY: the buffer has the elements of its count and type: this function's condition.
+        unsafe { self.0.unstage_quietly(writes, in_file) }
+    }
 }
 
 /// Begins a split collective access, which another call ends.
 ///
 /// # Safety
-/// As for [`perform`].
+/// As for [`start`], until the access is ended.
 pub unsafe fn begin(call: &Call, access: Access, split: SplitAccess) -> Result<()> {
     let fh = access.fh;
     // SAFETY: the buffer has the elements of its count and type: this function's condition.
-    let status = unsafe { perform(call, access)? };
-    call.enter()?.file_mut(fh)?.split = Some(Split { access: split, status });
+    let request = unsafe { start(call, access)? };
+    call.enter()?.file_mut(fh)?.split = Some(Split { access: split, request });
     Ok(())
+}
+
+/// Ends a split collective access.
+pub fn end(call: &Call, fh: Handle, split: SplitAccess, status: OutStatus) -> Result<()> {
+    let request = call.enter()?.file_mut(fh)?.end_split(split)?;
+    wait(call, &Cell::new(request), status)
 }

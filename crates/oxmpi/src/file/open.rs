@@ -13,6 +13,7 @@ use oxmpi_core::contexts;
 use oxmpi_core::file::{Buffering, File};
 use oxmpi_core::group::Group;
 use oxmpi_core::info::Info;
+use oxmpi_core::wait::waiting::Unending;
 use oxmpi_io::{Identity, Mode, SharedPointer, View};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -38,8 +39,8 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
     let first = (rank == 0).then(|| oxmpi_io::File::open(name, mode, true, permissions)).transpose();
     let said = match &first {
         Ok(Some(file)) => identify(file),
-        Ok(None) => [0; 3],
-        Err(error) => [error.class() as u64, 0, 0],
+        Ok(None) => [0; 5],
+        Err(error) => [error.class() as u64, 0, 0, 0, 0],
     };
     let said = tell(call, guard, among, said)?;
     let first = first?;
@@ -50,7 +51,7 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
     let opened = match first {
         Some(file) => Ok(file),
         None => oxmpi_io::File::open(name, mode, false, permissions).and_then(|file| {
-            if identify(&file) == said {
+            if is_same(identify(&file), said) {
                 return Ok(file);
             }
             bail!(MPI_ERR_NOT_SAME, "\"{}\" is not the file that rank 0 has opened", file.show());
@@ -98,11 +99,17 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
 }
 
 /// No error, and the identity of the file.
-fn identify(file: &oxmpi_io::File) -> [u64; 3] {
+fn identify(file: &oxmpi_io::File) -> [u64; 5] {
     match file.identity() {
-        Ok(Identity { device, inode }) => [0, device, inode],
-        Err(error) => [error.class() as u64, 0, 0],
+        Ok(Identity { device, inode, born, shared }) => [0, device, inode, born, u64::from(shared)],
+        Err(error) => [error.class() as u64, 0, 0, 0, 0],
     }
+}
+
+/// Whether two processes have opened the same file.
+fn is_same(one: [u64; 5], other: [u64; 5]) -> bool {
+    let identity = |[_, device, inode, born, shared]: [u64; 5]| Identity { device, inode, born, shared: shared != 0 };
+    one[0] == 0 && other[0] == 0 && identity(one).is_same(&identity(other))
 }
 
 /// Checks the communicator of a file.
@@ -117,6 +124,8 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
     let file = guard.file(fh)?;
     let (among, io, rank) = (Among::File(fh), Arc::clone(&file.io), file.comm.rank);
     let idle = file.check_idle();
+    // A program that has not completed them, or freed their requests, may not lose their data.
+    call.wait(&mut guard, &Unending, |process| (!process.has_file_tasks(fh)).then_some(()))?;
     agree(call, &mut guard, among, idle, [])?;
     // A file that is deleted need not be written to the device.
     let synced = if io.mode.deletes() { Ok(()) } else { guard.unlocked(|_| io.sync()) };
@@ -139,4 +148,18 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
     }
     call.library().errhandlers().detach(errhandler);
     ended
+}
+
+/// What the processes have written reaches the device, and each sees what the others have written.
+/// Collective.
+pub fn sync(call: &Call, fh: Handle) -> Result<()> {
+    let mut guard = call.enter()?;
+    let file = guard.file(fh)?;
+    let (among, io) = (Among::File(fh), Arc::clone(&file.io));
+    let idle = file.check_idle();
+    let synced = idle.and_then(|()| guard.unlocked(|_| io.sync()));
+    agree(call, &mut guard, among, synced, [])?;
+    // Now the data of all is on the server.
+    guard.unlocked(|_| io.refresh());
+    Ok(())
 }

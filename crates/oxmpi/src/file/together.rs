@@ -225,6 +225,12 @@ impl Phases {
         } else {
             self.write_on_nodes().await?;
         }
+        // What a host keeps for itself must reach the server before the others read their bytes.
+        let several = self.staging.leaders.len() > 1 && self.file.is_cached();
+        if several && self.failed.is_none() {
+            let file = Arc::clone(&self.file);
+            self.failed = self.jobs.run(move || file.sync()).await.err();
+        }
         // All is written when all have said so.
         let class = self.failed.as_ref().map_or(0, Error::class);
         let classes = self.io.gather(&self.who, &[class as u32 as u64]).await?;
@@ -233,6 +239,10 @@ impl Phases {
         {
             let class = classes[rank] as i32;
             bail!(class, "rank {rank} could not write what this process has given it; its error there says why");
+        }
+        if several {
+            let file = Arc::clone(&self.file);
+            self.jobs.run(move || file.refresh()).await;
         }
         Ok(all)
     }

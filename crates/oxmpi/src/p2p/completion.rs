@@ -13,6 +13,7 @@ use oxmpi_core::request::{Active, Body, Plain, Start};
 use oxmpi_core::wait::waiting::Requests as Awaited;
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::sync::Arc;
 
 /// Whether a request can still complete: it is neither null nor an inactive persistent one.
 pub(super) fn is_active(guard: &Guard, request: Request) -> Result<bool> {
@@ -25,7 +26,7 @@ pub(super) fn is_active(guard: &Guard, request: Request) -> Result<bool> {
 /// Completes a request that is done: frees it, or makes a persistent one inactive.
 pub(super) fn complete(cx: &Call, guard: &mut Guard, request: &Cell<Request>) -> Outcome {
     let Some(found) = guard.requests.get_mut(request.get().0) else { return Outcome::sent() };
-    let comm = found.comm;
+    let on = found.body.file().map_or(On::Comm(found.comm), On::File);
     let outcome = match &mut found.body {
         Body::Sent => {
             request.set(MPI_REQUEST_NULL);
@@ -46,7 +47,7 @@ pub(super) fn complete(cx: &Call, guard: &mut Guard, request: &Cell<Request>) ->
     };
     guard.shared().poll_yield.found();
     if outcome.error.is_some() {
-        cx.raise_on(On::Comm(comm));
+        cx.raise_on(on);
     }
     outcome
 }
@@ -103,11 +104,22 @@ pub(super) fn wait_one(
 /// Waits for an active request of another kind than a plain send or receive.
 fn wait_other(cx: &Call, guard: &mut Guard, request: &Cell<Request>) -> Result<Outcome> {
     let handle = request.get();
-    cx.wait(guard, &Awaited(&[handle]), |process| match process.is_request_done(handle) {
+    let is_done = |process: &mut Process| match process.is_request_done(handle) {
         Ok(false) => None,
-        Ok(true) => Some(Ok(())),
+        Ok(true) => Some(Ok(None)),
         Err(error) => Some(Err(error)),
-    })??;
+    };
+    match &guard.request(handle)?.body {
+        Body::Once(Active::File(access)) => {
+            let access = Arc::clone(access);
+            let ready =
+                |process: &mut Process| is_done(process).or_else(|| process.take_file_job(&access).map(Some).map(Ok));
+            while let Some(job) = cx.wait(guard, &Awaited(&[handle]), ready)?? {
+                guard.unlocked(|_| job.run());
+            }
+        }
+        _ => drop(cx.wait(guard, &Awaited(&[handle]), is_done)??),
+    }
     Ok(complete(cx, guard, request))
 }
 
