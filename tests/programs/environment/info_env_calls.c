@@ -50,8 +50,11 @@ int main(int argc, char **argv) {
     OK(MPI_Win_free(&win));
     OK(MPI_Win_allocate(100, 1, env, MPI_COMM_WORLD, &base, &win));
     OK(MPI_Win_free(&win));
-    OK(MPI_Win_allocate_shared(100, 1, env, MPI_COMM_WORLD, &base, &win));
+    MPI_Comm host;
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+    OK(MPI_Win_allocate_shared(100, 1, env, host, &base, &win));
     OK(MPI_Win_free(&win));
+    OK(MPI_Comm_free(&host));
 
     MPI_File file;
     OK(MPI_File_open(MPI_COMM_WORLD, "info_env_calls.tmp", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, env, &file));

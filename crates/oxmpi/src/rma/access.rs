@@ -10,7 +10,7 @@ use oxmpi_abi::handle::{Datatype, Op, Request, Win};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_core::args::{At, SourceArg, TargetArg};
 use oxmpi_core::call::Guard;
-use oxmpi_datatype::Target;
+use oxmpi_datatype::{Region, Source, Target};
 use oxmpi_rma::far::origin::FarRank;
 use oxmpi_rma::{Combine, Flavor, TargetRegion};
 
@@ -32,10 +32,7 @@ pub unsafe fn put(
     // SAFETY: the parts of such an argument, by this function's condition.
     let from = guard.source_of(unsafe { SourceArg::new(address.cast(), origin.0, origin.1) })?;
     match guard.target_region(win, rank, disp, count, datatype)? {
-        Some(TargetRegion { far: Some(there), buf, .. }) => {
-            there.put(far::link(guard, there.node)?, &from, &buf)?;
-            finish_dynamic(guard, there, win)
-        }
+        Some(TargetRegion { far: Some(there), buf, .. }) => put_far(guard, there, &from, &buf, win),
         Some(region) => oxmpi_rma::put(guard.engine.node(), &from, &region),
         None => Ok(()),
     }
@@ -58,10 +55,7 @@ pub unsafe fn get(
     // SAFETY: the parts of such an argument, by this function's condition.
     let to = guard.target_of(unsafe { TargetArg::new(address.cast(), origin.0, origin.1) })?;
     match guard.target_region(win, rank, disp, count, datatype)? {
-        Some(TargetRegion { far: Some(there), buf, .. }) => {
-            there.get(far::link(guard, there.node)?, &to, &buf)?;
-            finish_dynamic(guard, there, win)
-        }
+        Some(TargetRegion { far: Some(there), buf, .. }) => get_far(guard, there, &to, &buf, win),
         Some(region) => oxmpi_rma::get(guard.engine.node(), &to, &region),
         None => Ok(()),
     }
@@ -149,6 +143,20 @@ pub unsafe fn compare_and_swap(
             (None, None) => Ok(true),
         }
     }
+}
+
+// Apart from the rest, so that the paths on one node stay short.
+
+#[cold]
+fn put_far(guard: &mut Guard, there: FarRank, from: &Source<'_>, to: &Region, win: Win) -> Result<()> {
+    there.put(far::link(guard, there.node)?, from, to)?;
+    finish_dynamic(guard, there, win)
+}
+
+#[cold]
+fn get_far(guard: &mut Guard, there: FarRank, to: &Target<'static>, from: &Region, win: Win) -> Result<()> {
+    there.get(far::link(guard, there.node)?, to, from)?;
+    finish_dynamic(guard, there, win)
 }
 
 /// Completes an operation on a dynamic window. Only the agent knows what the target has attached, and a program should

@@ -1,0 +1,2 @@
+// Ranks of both hosts change one word in three ways, while its rank is in MPI, computes, or is stopped.
+#include "../../programs/hosts/rma_one_word.c"
