@@ -92,7 +92,11 @@ impl Buffering {
     /// read together with the gaps between them, that is with the pieces of the others, which is
     /// slower the more of them there are.
     pub fn long_run(&self, writes: bool) -> usize {
-        if writes || self.processes < MANY_READERS { 1024 } else { 16 << 10 }
+        match writes {
+            true => 1024,
+            false if self.processes < MANY_READERS => 32,
+            false => 16 << 10,
+        }
     }
 }
 
