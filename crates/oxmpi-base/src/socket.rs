@@ -37,6 +37,19 @@ pub fn unacknowledged(connection: BorrowedFd<'_>) -> io::Result<usize> {
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
+/// How many packets of a TCP connection this side had to send again.
+pub fn retransmits(connection: BorrowedFd<'_>) -> io::Result<u32> {
+    // SAFETY: it consists of integers, for which all bits zero are valid.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    let (level, name, into) = (libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast());
+    // SAFETY: the kernel writes at most so many bytes, for which there is room.
+    if unsafe { libc::getsockopt(connection.as_raw_fd(), level, name, into, &raw mut length) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(info.tcpi_total_retrans)
+}
+
 /// Whether the peer has closed a connection of which nothing was read.
 pub fn is_closed(connection: BorrowedFd<'_>) -> bool {
     let mut byte = [0u8; 1];

@@ -6,6 +6,7 @@ use super::recv::{Phase, RecvOp};
 use super::{Assembly, Engine};
 use oxmpi_abi::Error;
 use oxmpi_transport::Peer;
+use oxmpi_transport::tcp::traffic::Travelled;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -19,6 +20,16 @@ impl Engine {
                 Ok(())
             }
         }
+    }
+
+    /// What this process has sent to a peer over the network, and received from it.
+    pub fn travelled(&self, peer: Peer) -> (Travelled, Travelled) {
+        self.messages.tx.travelled(peer)
+    }
+
+    /// The connections to processes of other nodes, and the packets of TCP that had to be sent again on them.
+    pub fn connections(&self) -> (usize, u64) {
+        self.messages.tx.connections()
     }
 
     /// One turn of the links between nodes; `true` when an operation may have completed.

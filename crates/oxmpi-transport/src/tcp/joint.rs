@@ -1,12 +1,13 @@
 //! What the two ends of a link know of each other, and the connection that they share.
 
+use super::traffic::Traffic;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::MPI_ERR_OTHER;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Shared by the sending and the receiving end of a link, which one thread at a time uses: all loads and stores are
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Joint {
     /// The peer, in words.
     name: String,
+    pub traffic: Arc<Traffic>,
     /// The peer asks for no more messages that it would have to store.
     pressed: AtomicBool,
     /// What the peer is to be told of our own store.
@@ -38,9 +40,10 @@ const TELL_PRESS: u8 = 1;
 const TELL_EASE: u8 = 2;
 
 impl Joint {
-    pub fn new(name: String, verdict: Duration) -> Joint {
+    pub fn new(name: String, verdict: Duration, traffic: Arc<Traffic>) -> Joint {
         Joint {
             name,
+            traffic,
             pressed: AtomicBool::new(false),
             wanted: AtomicU8::new(NOTHING),
             leaves: AtomicBool::new(false),

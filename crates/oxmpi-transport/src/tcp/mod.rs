@@ -11,6 +11,7 @@
 //! poll.rs      one turn: whose socket is ready, connections that come
 //! jobs.rs      links to processes of other jobs: how they begin, and how they are left
 //! watch.rs     news of the processes of other jobs
+//! traffic.rs   what has travelled, for tools
 //! ```
 //!
 //! No call here waits. Only sockets that the kernel says are ready are read, but for the one that was used last.
@@ -25,6 +26,7 @@ mod joint;
 pub(crate) mod network;
 mod poll;
 mod rx;
+pub mod traffic;
 mod tx;
 pub(crate) mod watch;
 

@@ -2,6 +2,7 @@
 
 use super::connect::{Arrivals, Connector, Pending};
 use super::joint::{Connection, Joint};
+use super::traffic::Traffic;
 use super::tx::TcpTx;
 use super::watch::JobWatch;
 use oxmpi_base::address::{JobId, ProcessId};
@@ -10,6 +11,7 @@ use oxmpi_base::load::now;
 use oxmpi_base::segment::RankBlock;
 use oxmpi_base::socket::{Interest, Ready};
 use oxmpi_base::wake_pipe::Sleeper;
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -36,6 +38,8 @@ pub(crate) struct Network {
     pub opened: Vec<(Peer, Arc<Joint>)>,
     /// Peers with a link, in the order in which they came.
     pub peers: Vec<Peer>,
+    /// What has travelled between this process and each of them.
+    pub traffic: BTreeMap<Peer, Arc<Traffic>>,
     /// Those whose sending end has something that waits.
     pub busy: Vec<Peer>,
     /// The peer whose socket is read in every turn, and the turns in which it had nothing.
@@ -81,6 +85,7 @@ impl Network {
             watches: Vec::new(),
             opened: Vec::new(),
             peers: Vec::new(),
+            traffic: BTreeMap::new(),
             busy: Vec::new(),
             recent: None,
             idle_turns: 0,
@@ -152,7 +157,8 @@ impl Network {
             self.peers.push(peer);
         }
         let verdict = if is_foreign { Duration::ZERO } else { self.connector.verdict() };
-        Arc::new(Joint::new(name, verdict))
+        let traffic = Arc::clone(self.traffic.entry(peer).or_default());
+        Arc::new(Joint::new(name, verdict, traffic))
     }
 
     /// Notes that the sending end of a peer may have something that waits, and that the peer may answer.

@@ -5,6 +5,7 @@ use super::connect::{Arrival, ConnectError, Record};
 use super::joint::{Connection, Joint};
 use super::network::{ARRIVALS, Contact, MOST_IDLE, Network, PENDING, WATCHED, number};
 use super::rx::{Pullable, TcpRx};
+use super::traffic::Travelled;
 use super::watch::{News, WATCHES};
 use crate::far::{Far, FarRx};
 use crate::incoming::Incoming;
@@ -369,6 +370,23 @@ impl Outgoing {
         if let Some(network) = &mut self.network {
             network.writing.append(&mut writing);
         }
+    }
+
+    /// What this process has sent to a peer over the network, and received from it.
+    pub fn travelled(&self, peer: Peer) -> (Travelled, Travelled) {
+        let traffic = self.network.as_ref().and_then(|network| network.traffic.get(&peer));
+        traffic.map_or_else(Default::default, |traffic| traffic.travelled())
+    }
+
+    /// The connections to processes of other nodes, and the packets of TCP that had to be sent again on them.
+    pub fn connections(&self) -> (usize, u64) {
+        let peers = self.network.iter().flat_map(|network| &network.peers);
+        let connections = peers.filter_map(|&peer| match self.far_known(peer) {
+            Some(Far::Tcp(tcp)) => tcp.connection(),
+            _ => None,
+        });
+        let retransmits = connections.map(|connection| socket::retransmits(connection.as_fd()).unwrap_or(0));
+        retransmits.fold((0, 0), |(count, sum), again| (count + 1, sum + u64::from(again)))
     }
 
     /// Whether nothing that was sent waits for a socket.

@@ -169,8 +169,14 @@ impl TcpRx {
         let stream = &mut self.streams[index];
         stream.start += bytes;
         if stream.take(bytes) {
-            self.expected = self.expected.wrapping_add(1);
+            self.count_frame();
         }
+    }
+
+    /// A whole frame was taken.
+    fn count_frame(&mut self) {
+        self.expected = self.expected.wrapping_add(1);
+        self.joint.traffic.received_packet();
     }
 
     /// Long bytes that are next, and that may go straight to their place.
@@ -206,7 +212,7 @@ impl TcpRx {
             cursor.unpack_from(buf, &stream.buffer[stream.start..stream.start + here]);
             stream.start += here;
             if stream.take(here) {
-                self.expected = self.expected.wrapping_add(1);
+                self.count_frame();
             }
             return here;
         }
@@ -217,10 +223,11 @@ impl TcpRx {
         let read = retry(|| unsafe { socket::receive_pieces(stream.connection.as_fd(), &pieces) });
         let read = stream.read(read);
         let count = *read.as_ref().unwrap_or(&0);
+        self.joint.traffic.received_bytes(count);
         stream.is_dry |= count < pieces.iter().map(|piece| piece.1).sum();
         cursor.seek(buf, start + count);
         if count > 0 && stream.take(count) {
-            self.expected = self.expected.wrapping_add(1);
+            self.count_frame();
         }
         if let Err(end) = read {
             self.end_stream(index, end);
@@ -263,6 +270,7 @@ impl Stream {
                     }
                     if body.form == Form::Link {
                         *expected = expected.wrapping_add(1);
+                        joint.traffic.received_packet();
                         self.link_frame(joint)?;
                         continue;
                     }
@@ -294,7 +302,7 @@ impl Stream {
                     }
                 }
             }
-            if self.is_dry || !self.fill()? {
+            if self.is_dry || !self.fill(joint)? {
                 return Ok(false);
             }
         }
@@ -405,7 +413,7 @@ impl Stream {
     }
 
     /// Reads what the socket has; `false` when it has nothing now.
-    fn fill(&mut self) -> Result<bool, End> {
+    fn fill(&mut self, joint: &Joint) -> Result<bool, End> {
         if self.start == self.end {
             (self.start, self.end) = (FRONT, FRONT);
         } else if FRONT + BUFFER - self.end < WHOLE.max(HEADER_BYTES) && self.start > FRONT {
@@ -417,6 +425,7 @@ impl Stream {
         let read = retry(|| socket::receive(connection.as_fd(), &mut buffer[*end..most]));
         let room = most - *end;
         let count = self.read(read)?;
+        joint.traffic.received_bytes(count);
         self.end += count;
         // Less than it had room for: the socket has no more, and need not be asked again at once.
         self.is_dry |= count < room;

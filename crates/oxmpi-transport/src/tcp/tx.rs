@@ -297,7 +297,7 @@ impl TcpTx {
         if buf.average_block() < SHORT_BLOCK {
             self.queue.extend_from_slice(&header);
             self.pack(buf, cursor, bytes.min(PACKED));
-            self.sequence = self.sequence.wrapping_add(1);
+            self.next_sequence();
             self.is_refused = false;
             self.set_unfinished(word, bytes - bytes.min(PACKED));
             self.flush();
@@ -306,7 +306,7 @@ impl TcpTx {
         let start = cursor.position();
         let taken = self.send_pieces(Some(&header), buf, cursor, bytes)?;
         self.is_refused = false;
-        self.sequence = self.sequence.wrapping_add(1);
+        self.next_sequence();
         if taken < HEADER_BYTES {
             self.queue.extend_from_slice(&header[taken..]);
         }
@@ -362,7 +362,10 @@ impl TcpTx {
             // SAFETY: the header is borrowed, and a source may be read.
             match unsafe { socket::send_pieces(connection.as_fd(), &self.pieces) } {
                 Ok(0) => return Err(Full),
-                Ok(taken) => return Ok(taken),
+                Ok(taken) => {
+                    self.joint.traffic.sent_bytes(taken);
+                    return Ok(taken);
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     if error.kind() != ErrorKind::WouldBlock {
@@ -396,6 +399,7 @@ impl TcpTx {
     fn next_sequence(&mut self) -> u32 {
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
+        self.joint.traffic.sent_packet();
         sequence
     }
 
@@ -404,7 +408,10 @@ impl TcpTx {
         let Some(connection) = &self.connection else { return };
         while self.sent < self.queue.len() && self.joint.failure().is_none() {
             match socket::send(connection.as_fd(), &self.queue[self.sent..]) {
-                Ok(count) => self.sent += count,
+                Ok(count) => {
+                    self.sent += count;
+                    self.joint.traffic.sent_bytes(count);
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) => {

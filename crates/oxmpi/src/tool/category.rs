@@ -8,16 +8,18 @@ pub enum Category {
     Collectives,
     Waiting,
     Memory,
+    Network,
     Objects,
     Errors,
 }
 
-pub static CATEGORIES: [Category; 7] = [
+pub static CATEGORIES: [Category; 8] = [
     Category::All,
     Category::Messages,
     Category::Collectives,
     Category::Waiting,
     Category::Memory,
+    Category::Network,
     Category::Objects,
     Category::Errors,
 ];
@@ -30,6 +32,7 @@ impl Category {
             Category::Collectives => "oxmpi_collectives",
             Category::Waiting => "oxmpi_waiting",
             Category::Memory => "oxmpi_memory",
+            Category::Network => "oxmpi_network",
             Category::Objects => "oxmpi_objects",
             Category::Errors => "oxmpi_errors",
         }
@@ -42,6 +45,7 @@ impl Category {
             Category::Collectives => "Collective operations: what they use and how they are chosen",
             Category::Waiting => "What this process does and how it waits: calls, sleep, CPUs",
             Category::Memory => "Memory that the processes of a node share",
+            Category::Network => "What travels between this process and those of other nodes",
             Category::Objects => "How many objects there are that the program has to free",
             Category::Errors => "Calls that failed and their error handlers",
         }

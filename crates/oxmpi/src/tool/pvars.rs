@@ -16,6 +16,7 @@ use oxmpi_core::board::Board;
 use oxmpi_core::comm::Comm;
 use oxmpi_core::library::Library;
 use oxmpi_core::process::Process;
+use oxmpi_transport::tcp::traffic::Travelled;
 use std::sync::atomic::Ordering::Relaxed;
 
 pub struct Variable {
@@ -63,7 +64,7 @@ const fn objects(name: &'static str, source: Source, description: &'static str) 
     Variable { name, description, verbosity, class, category: Category::Objects, source }
 }
 
-pub static PVARS: [Variable; 27] = [
+pub static PVARS: [Variable; 33] = [
     level(
         "oxmpi_unexpected_messages",
         Category::Messages,
@@ -190,6 +191,43 @@ pub static PVARS: [Variable; 27] = [
         Source::Process(|process| process.engine.node().allocated() as u64),
         "Bytes of the areas for windows, MPI_Alloc_mem and collective operations that this process provides to the others",
     ),
+    level(
+        "oxmpi_network_connections",
+        Category::Network,
+        Source::Process(|process| process.engine.connections().0 as u64),
+        "Connections to processes of other nodes",
+    ),
+    level(
+        "oxmpi_network_retransmits",
+        Category::Network,
+        Source::Process(|process| process.engine.connections().1),
+        "Packets of TCP that had to be sent again on those connections, because they were lost or late",
+    ),
+    level(
+        "oxmpi_network_bytes_sent_by_rank",
+        Category::Network,
+        Source::ByRank(|process, comm| by_peer(process, comm, |(sent, _)| sent.bytes)),
+        "Bytes that this process has sent over the network to each rank of a communicator, with the headers of packets",
+    ),
+    level(
+        "oxmpi_network_bytes_received_by_rank",
+        Category::Network,
+        Source::ByRank(|process, comm| by_peer(process, comm, |(_, received)| received.bytes)),
+        "Bytes that this process has received over the network from each rank of a communicator, with the headers of packets",
+    ),
+    level(
+        "oxmpi_network_packets_sent_by_rank",
+        Category::Network,
+        Source::ByRank(|process, comm| by_peer(process, comm, |(sent, _)| sent.packets)),
+        "Packets that this process has sent over the network to each rank of a communicator: a short message is one, a long \
+         one is announced and follows in several",
+    ),
+    level(
+        "oxmpi_network_packets_received_by_rank",
+        Category::Network,
+        Source::ByRank(|process, comm| by_peer(process, comm, |(_, received)| received.packets)),
+        "Packets that this process has received over the network from each rank of a communicator",
+    ),
     objects(
         "oxmpi_communicators",
         Source::Process(|process| process.comms.made.len() as u64),
@@ -224,6 +262,11 @@ pub static PVARS: [Variable; 27] = [
         "How often a call has failed, whether or not its error was handled",
     ),
 ];
+
+/// A number for every rank of a communicator, from what has travelled to and from it.
+fn by_peer(process: &Process, comm: &Comm, number: fn((Travelled, Travelled)) -> u64) -> Vec<u64> {
+    comm.group.iter().map(|peer| number(process.engine.travelled(peer))).collect()
+}
 
 impl Variable {
     pub fn datatype(&self) -> Datatype {
