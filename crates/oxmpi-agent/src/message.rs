@@ -24,6 +24,10 @@ pub enum Down {
     Go {
         nodes: Vec<NodeAddresses>,
     },
+    /// Instead of `Go`, to check hosts: connect to all these nodes, and start nothing.
+    Probe {
+        nodes: Vec<NodeAddresses>,
+    },
     /// A signal that the user sent to `mpirun`.
     Signal(i32),
     /// The job ends.
@@ -62,6 +66,8 @@ pub enum Up {
     Running {
         said: Vec<String>,
     },
+    /// The answer to `Probe`: the nodes that cannot be reached from here.
+    Probed(Vec<Unreached>),
     /// So many ranks of the node have not ended.
     Live(u32),
     /// The first failure of a rank of the node.
@@ -85,6 +91,11 @@ pub enum Up {
         host: String,
         text: String,
     },
+    /// This agent cannot start one below it; perhaps `mpirun` can.
+    Unstarted {
+        below: Below,
+        text: String,
+    },
     /// Stdin bytes that were taken.
     Taken(u32),
     /// No rank of the node reads its stdin any more.
@@ -103,6 +114,8 @@ pub enum Up {
 pub struct Machine {
     pub host: String,
     pub boot_id: String,
+    /// The namespaces of the agent, as the kernel names them.
+    pub namespaces: Vec<String>,
     pub user: u32,
     pub cpus: u32,
     /// Seconds and nanoseconds since 1970.
@@ -117,6 +130,13 @@ pub struct NodeAddresses {
     pub host: String,
     pub addresses: Vec<IpAddr>,
     pub port: u16,
+}
+
+/// A node that another one cannot connect to, and what each of its addresses answered.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Unreached {
+    pub node: u32,
+    pub text: String,
 }
 
 /// All that an agent needs to know.

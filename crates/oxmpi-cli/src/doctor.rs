@@ -65,6 +65,17 @@ pub fn examine() -> (String, i32) {
     (out, i32::from(broken > 0))
 }
 
+/// What `mpirun --check-hosts` finds; the options are its own. `mpirun` writes its table itself.
+pub fn examine_hosts(options: &[String]) -> (String, i32) {
+    let Some(mpirun) = info::prefix().map(|prefix| prefix.join("bin/mpirun")) else {
+        return ("the folder of the installation is unknown (is /proc mounted?)\n".into(), 1);
+    };
+    match Command::new(&mpirun).arg("--check-hosts").args(options).status() {
+        Ok(status) => (String::new(), status.code().unwrap_or(1)),
+        Err(error) => (format!("cannot start {}: {error}\n", mpirun.display()), 1),
+    }
+}
+
 fn processors() -> Finding {
     let all = cpus::online();
     match CpuSet::affinity() {

@@ -2,7 +2,7 @@
 //! manual pages (`man`) and makes the Fortran modules for a compiler (`fortran`).
 //!
 //! Only `fortran` changes the installation. Only `doctor` starts a job, of two ranks, to see
-//! whether jobs run.
+//! whether jobs run, or `mpirun --check-hosts`.
 
 mod doctor;
 mod fortran;
@@ -19,6 +19,7 @@ oxmpi shows information about OxMPI, an implementation of the Message Passing In
 Usage: oxmpi info                    show the version, the folder and the functions by chapter of the standard
        oxmpi info --missing          list the functions that are not implemented
        oxmpi doctor                  check whether this machine runs MPI programs well, and say what to change
+       oxmpi doctor --host a,b       check the same hosts as mpirun --check-hosts, with its options
        oxmpi man NAME                show the manual page of a function or command: oxmpi man MPI_Send
        oxmpi fortran                 make the modules mpi and mpi_f08 for your Fortran compiler
        oxmpi fortran --fc COMPILER   make the modules for another Fortran compiler
@@ -39,6 +40,9 @@ fn main() {
         ["info"] => (info::text(), 0),
         ["info", "--missing"] => (info::missing(), 0),
         ["doctor"] => doctor::examine(),
+        ["doctor", option, ..] if option.starts_with('-') && !matches!(option, "--help" | "-h") => {
+            doctor::examine_hosts(&arguments[1..])
+        }
         ["man", name] if !name.starts_with('-') => man::page(name),
         ["fortran"] => fortran::build(None),
         ["fortran", "--fc", compiler] => fortran::build(Some(compiler)),

@@ -30,6 +30,7 @@ use crate::job;
 use crate::options::{self, Command, Settings};
 use crate::order;
 use crate::place::Budget;
+use crate::probe::Probe;
 use crate::start::{Kept, Prepared, RankNetwork, Refusal, Running, Work};
 use crate::sys;
 use crate::visitors;
@@ -37,6 +38,8 @@ use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_QUIET_FAILURE, AT_ONCE,
 
 /// An agent that was late itself by more than this does not blame others.
 pub const LATE: Duration = Duration::from_secs(1);
+/// More nodes are a damaged message.
+const MOST_NODES: usize = 1 << 20;
 /// Time for the launchers of agents below to end after their streams were closed.
 const LEAVE: Duration = Duration::from_secs(3);
 
@@ -79,6 +82,8 @@ struct Agent {
     pretended: bool,
     /// Execute one-sided requests of other nodes.
     workers: Option<Workers>,
+    /// Connections to all other nodes, for a check of hosts.
+    probe: Option<Probe>,
     /// Ranks that have not ended, as it was told.
     told_live: usize,
     told_failure: bool,
@@ -139,6 +144,7 @@ impl Agent {
             secret: JobSecret { job: [0; 16], key: Key::from_bytes([0; 32]), is_needed: false },
             pretended: false,
             workers: None,
+            probe: None,
             told_live: 0,
             told_failure: false,
             told_unread: false,
@@ -166,6 +172,7 @@ impl Agent {
             self.look_after_ranks(now);
             self.move_data();
             self.serve_visitors(now);
+            self.go_on_probing();
             self.beat(now);
             if let Some(up) = &mut self.up
                 && up.flush().is_err()
@@ -187,6 +194,7 @@ impl Agent {
             self.forward.poll_for(&mut fds);
             fds.extend(self.door.descriptors().map(|fd| sys::pollfd(fd, sys::POLLIN)));
             self.input.poll_for(&mut fds);
+            self.probe.iter().for_each(|probe| probe.poll_for(&mut fds));
             if let Phase::Running(watch, _) = &self.phase {
                 fds.push(sys::pollfd(watch.mailbox.as_raw_fd(), sys::POLLIN));
             }
@@ -207,7 +215,11 @@ impl Agent {
         let drain = matches!(self.phase, Phase::Draining { .. }).then(|| now + Duration::from_millis(20));
         let leave = self.left_at.map(|at| (at + LEAVE).max(now + Duration::from_millis(20)));
         let door = self.door.deadline(now);
-        [watch, drain, leave, door, self.branches.deadline()].into_iter().flatten().fold(self.next_beat, Instant::min)
+        let probe = self.probe.as_ref().and_then(|probe| probe.deadline(now));
+        [watch, drain, leave, door, probe, self.branches.deadline()]
+            .into_iter()
+            .flatten()
+            .fold(self.next_beat, Instant::min)
     }
 
     /// Whether this process may end.
@@ -291,6 +303,10 @@ impl Agent {
         match down {
             Down::Order(order) => self.on_order(*order),
             Down::Go { nodes } => self.go(nodes, now),
+            Down::Probe { nodes } => {
+                self.probe(&nodes);
+                Ok(())
+            }
             Down::Signal(signal) => {
                 self.pass_on(signal, now);
                 Ok(())
@@ -382,7 +398,9 @@ impl Agent {
         if !is_needed {
             return RankNetwork::sockets(&mut self.door, self.node, seats, None);
         }
-        let mut ports = vec![NodePort::default(); nodes.len()];
+        // A check leaves out nodes that are not ready.
+        let most = nodes.iter().map(|node| node.node as usize + 1).max().unwrap_or(0).min(MOST_NODES);
+        let mut ports = vec![NodePort::default(); most];
         for NodeAddresses { node, host, addresses, port } in nodes {
             let place =
                 ports.get_mut(*node as usize).ok_or_else(|| io::Error::other(format!("there is no node {node}")))?;
@@ -462,6 +480,26 @@ impl Agent {
         Ok(())
     }
 
+    /// Connects to all other nodes, instead of starting ranks.
+    fn probe(&mut self, nodes: &[NodeAddresses]) {
+        let others = nodes.iter().map(|node| node.node).filter(|&node| node != self.node).collect();
+        let probe = self.connect(nodes, 1).and_then(|network| Probe::new(network, self.node, others));
+        match probe {
+            Ok(Some(probe)) => self.probe = Some(probe),
+            Ok(None) => self.tell(&Up::Probed(Vec::new())),
+            Err(error) => {
+                let text = format!("cannot prepare connections to other hosts: {}", limits::explain(&error));
+                self.tell_trouble(Refusal { text, status: 1 });
+            }
+        }
+    }
+
+    fn go_on_probing(&mut self) {
+        if let Some(unreached) = self.probe.as_mut().and_then(Probe::work) {
+            self.tell(&Up::Probed(unreached));
+        }
+    }
+
     // ---- below ----
 
     fn on_event(&mut self, event: Event) {
@@ -478,6 +516,10 @@ impl Agent {
             Event::Lost { nodes, host, text } => {
                 let text = format!("{text} (seen from {})", self.host);
                 nodes.iter().for_each(|&node| self.tell(&Up::Lost { node, host: host.clone(), text: text.clone() }));
+            }
+            Event::Unstarted { below, text } => {
+                let text = format!("{text} (seen from {})", self.host);
+                self.tell(&Up::Unstarted { below, text });
             }
             Event::Noise { host, line } => self.tell(&Up::Say(format!("{host}: {line}"))),
         }
@@ -645,6 +687,13 @@ impl Agent {
     }
 }
 
+/// The namespaces that keep two agents of one machine apart: ranks in different ones cannot share memory.
+fn namespaces() -> Vec<String> {
+    let name =
+        |kind| std::fs::read_link(format!("/proc/self/ns/{kind}")).map(|path| path.to_string_lossy().into_owned());
+    ["ipc", "mnt", "net", "pid", "user"].into_iter().filter_map(|kind| name(kind).ok()).collect()
+}
+
 /// This machine.
 fn machine() -> Machine {
     let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -652,6 +701,7 @@ fn machine() -> Machine {
     Machine {
         host: hosts::own_name(),
         boot_id: boot_id.trim().into(),
+        namespaces: namespaces(),
         user: sys::own_user(),
         cpus: oxmpi_base::cpus::available(),
         clock: (since.as_secs(), since.subsec_nanos()),

@@ -74,6 +74,11 @@ pub enum Event {
         host: String,
         text: String,
     },
+    /// An agent could not be started, and why.
+    Unstarted {
+        below: Below,
+        text: String,
+    },
     /// A line that a launcher or an agent wrote to its stderr.
     Noise {
         host: String,
@@ -88,19 +93,21 @@ impl Branches {
         let patience = (seconds > 0).then(|| Duration::from_secs_f64(f64::from(seconds) * 4.0 / 3.0));
         let beat = heartbeat(seconds);
         let mut branches = Branches { list: Vec::new(), patience, beat, next_beat: now + beat, frames: Vec::new() };
-        let mut events = Vec::new();
+        let events = list.iter().filter_map(|below| branches.add(below, order).err()).collect();
+        (branches, events)
+    }
+
+    /// Starts one more agent.
+    pub fn add(&mut self, below: &Below, order: &LauncherOrder) -> Result<(), Event> {
         let agent = PathBuf::from(OsString::from_vec(order.agent.clone()));
-        for below in list {
-            match launcher::start(order, &below.host) {
-                Ok(process) => branches.list.push(Branch::new(below.clone(), process, agent.clone(), now)),
-                Err(error) => events.push(Event::Lost {
-                    nodes: below.nodes.clone(),
-                    host: below.host.clone(),
-                    text: format!("cannot start its agent: {error}"),
-                }),
+        match launcher::start(order, &below.host) {
+            Ok(process) => self.list.push(Branch::new(below.clone(), process, agent, Instant::now())),
+            Err(error) => {
+                let text = format!("cannot start its agent: {error}");
+                return Err(Event::Unstarted { below: below.clone(), text });
             }
         }
-        (branches, events)
+        Ok(())
     }
 
     /// The processes of the launchers.
@@ -287,7 +294,10 @@ impl Branch {
         if !self.greeted {
             text.push_str(&self.explain());
         }
-        events.push(Event::Lost { nodes: self.below.nodes.clone(), host: self.below.host.clone(), text });
+        events.push(match self.greeted {
+            true => Event::Lost { nodes: self.below.nodes.clone(), host: self.below.host.clone(), text },
+            false => Event::Unstarted { below: self.below.clone(), text },
+        });
     }
 
     /// What was said by those that should have started the agent, and what can be done about it.

@@ -11,6 +11,7 @@
 
 mod agent;
 mod branch;
+mod check;
 mod diagnose;
 mod elf;
 mod environ;
@@ -26,6 +27,7 @@ mod options;
 mod order;
 mod output;
 mod place;
+mod probe;
 mod program;
 mod reach;
 mod record;
@@ -73,6 +75,7 @@ fn main() {
     let status = match options::parse(&called, limit.chain(arguments)) {
         Ok(Command::Run(request)) => match &request.settings.cluster {
             None => job::run(&request, None),
+            Some(cluster) if request.settings.check_hosts => check::run(&request, cluster),
             Some(cluster) => root::run(&request, cluster),
         },
         Ok(Command::Help(text)) => print(&text),

@@ -74,7 +74,8 @@ impl Plan {
             warnings.extend(warning);
         }
         let everyone: Vec<u32> = (0..hosts.len() as u32).collect();
-        let fan_out = cluster.fan_out.unwrap_or(FAN_OUT);
+        // A check wants to know of each host by itself, also behind one that cannot be reached.
+        let fan_out = if settings.check_hosts { hosts.len() } else { cluster.fan_out.unwrap_or(FAN_OUT) };
         let below_of = |nodes: &[u32]| -> Vec<Below> {
             let below = |nodes: Vec<u32>| Below { node: nodes[0], host: hosts[nodes[0] as usize].clone(), nodes };
             tree::branches(nodes, fan_out).into_iter().map(below).collect()

@@ -6,7 +6,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::frame::{BadFrame, Class, Credit, EVERY_NODE, Frame};
-use oxmpi_agent::message::{self, Down, FailedRank, NodeAddresses, RankPlace, Stop, Up};
+use oxmpi_agent::message::{
+    self, Below, Down, FailedRank, LauncherOrder, Machine, NodeAddresses, Order, RankPlace, Stop, Up,
+};
 use oxmpi_base::cpus::CpuSet;
 
 use crate::agent::LATE;
@@ -19,6 +21,7 @@ use crate::order::Plan;
 use crate::output::{Channel, Destination, Outputs};
 use crate::record::Record;
 use crate::report::{self, Where};
+use crate::share;
 use crate::start::{self, Refusal};
 use crate::sys;
 use crate::wires::{self, Files};
@@ -37,19 +40,40 @@ pub fn run(request: &Request, cluster: &Cluster) -> i32 {
             return 1;
         }
     };
-    match Root::new(request, cluster, signals) {
-        Ok(root) => root.run(),
-        Err(refusal) => {
-            eprintln!("mpirun: {}", refusal.text);
-            refusal.status
+    let mut hosts = cluster.hosts.clone();
+    loop {
+        let cluster = Cluster { hosts: std::mem::take(&mut hosts), ..cluster.clone() };
+        match Root::new(request, &cluster, &signals).map(Root::run) {
+            Ok(Outcome::Ended(status)) => return status,
+            // Each round has fewer hosts than the one before.
+            Ok(Outcome::SameMachine(same)) => hosts = share::rename(&cluster.hosts, &same),
+            Err(refusal) => {
+                eprintln!("mpirun: {}", refusal.text);
+                return refusal.status;
+            }
         }
     }
 }
 
+/// What became of a job.
+enum Outcome {
+    /// The exit status.
+    Ended(i32),
+    /// Nothing was started, because these pairs of names, a later one and the first, mean one machine.
+    SameMachine(Vec<(String, String)>),
+}
+
 struct Root<'a> {
     settings: &'a Settings,
-    signals: OwnedFd,
+    signals: &'a OwnedFd,
     branches: Branches,
+    /// For agents that another one could not start.
+    launcher: LauncherOrder,
+    orders: Vec<Order>,
+    /// All hosts are this machine, and shall count as different ones.
+    pretended: bool,
+    /// Hosts that are one machine.
+    same_machine: Vec<(String, String)>,
     nodes: Vec<Node>,
     /// What the plan says of all ranks: their number.
     size: usize,
@@ -75,7 +99,10 @@ struct Node {
     phase: Phase,
     /// Ranks that have not ended.
     live: usize,
+    machine: Option<Machine>,
     address: Option<NodeAddresses>,
+    /// `mpirun` has tried to start its agent because another agent could not.
+    tried_here: bool,
     /// Credit for stdin, if ranks there read it.
     stdin: Option<Credit>,
     /// Bytes of output that were shown and not acknowledged.
@@ -105,7 +132,7 @@ enum Verdict {
 }
 
 impl<'a> Root<'a> {
-    fn new(request: &'a Request, cluster: &Cluster, signals: OwnedFd) -> Result<Root<'a>, Refusal> {
+    fn new(request: &'a Request, cluster: &Cluster, signals: &'a OwnedFd) -> Result<Root<'a>, Refusal> {
         let settings = &request.settings;
         let plan = Plan::new(request, cluster)?;
         let mut outputs = Outputs::new(settings.label, settings.merge_stderr)
@@ -123,15 +150,16 @@ impl<'a> Root<'a> {
                 ranks: ranks.clone(),
                 phase: Phase::Starting,
                 live: ranks.len(),
+                machine: None,
                 address: None,
+                tried_here: false,
                 stdin: reads.then(Credit::default),
                 shown: 0,
             })
             .collect();
         let (mut branches, events) = Branches::start(&plan.below, &plan.launcher, plan.host_timeout);
-        for order in plan.orders {
-            let node = order.node;
-            branches.send(node, &Down::Order(Box::new(order))).map_err(|BadFrame(what)| Refusal {
+        for order in &plan.orders {
+            branches.send(order.node, &Down::Order(Box::new(order.clone()))).map_err(|BadFrame(what)| Refusal {
                 text: format!("the programs and their environment are too long for an agent: {what}"),
                 status: 1,
             })?;
@@ -140,6 +168,10 @@ impl<'a> Root<'a> {
             settings,
             signals,
             branches,
+            launcher: plan.launcher,
+            orders: plan.orders,
+            pretended: cluster.pretended,
+            same_machine: Vec::new(),
             size: plan.apps.len(),
             outputs,
             streams,
@@ -157,7 +189,7 @@ impl<'a> Root<'a> {
         Ok(root)
     }
 
-    fn run(mut self) -> i32 {
+    fn run(mut self) -> Outcome {
         let mut fds = Vec::new();
         let mut wake = Instant::now();
         loop {
@@ -170,7 +202,7 @@ impl<'a> Root<'a> {
             for event in self.branches.work(now) {
                 self.on_event(event, now);
             }
-            while let Some(signal) = sys::next_signal(&self.signals) {
+            while let Some(signal) = sys::next_signal(self.signals) {
                 self.on_signal(signal, now);
             }
             self.outputs.work(now);
@@ -178,6 +210,10 @@ impl<'a> Root<'a> {
             self.on_output_trouble();
             self.send_input(now);
             self.on_time(now);
+            if !self.same_machine.is_empty() {
+                self.close();
+                return Outcome::SameMachine(self.same_machine);
+            }
             if self.nodes.iter().all(|node| self.is_over(node)) {
                 break;
             }
@@ -194,7 +230,7 @@ impl<'a> Root<'a> {
             wake = wake.max(now);
         }
         self.close();
-        self.conclude()
+        Outcome::Ended(self.conclude())
     }
 
     fn deadline(&self, now: Instant) -> Instant {
@@ -216,6 +252,9 @@ impl<'a> Root<'a> {
                 }
             }
             Event::Lost { nodes, host, text } => nodes.iter().for_each(|&node| self.lose(node, &host, &text)),
+            Event::Unstarted { below, text } => {
+                below.nodes.iter().for_each(|&node| self.lose(node, &below.host, &text))
+            }
             Event::Noise { host, line } => self.say(&format!("{host}: {line}")),
         }
     }
@@ -257,6 +296,7 @@ impl<'a> Root<'a> {
                     let text = format!("host {}: the user's number there is {}", node.host, machine.user);
                     self.say(&text);
                 }
+                self.nodes[number].machine = Some(*machine);
             }
             Up::Ready(address) => {
                 if node.phase == Phase::Starting {
@@ -279,6 +319,7 @@ impl<'a> Root<'a> {
                 self.all_well &= all_well;
             }
             Up::Lost { node, host, text } => self.lose(node, &host, &text),
+            Up::Unstarted { below, text } => self.start_here(below, text),
             Up::Taken(bytes) => match &mut node.stdin {
                 Some(credit) => credit.taken(bytes as usize)?,
                 None => return Err(BadFrame("input was taken that was not sent".into())),
@@ -293,6 +334,8 @@ impl<'a> Root<'a> {
                 let result = self.names.answer((number as u32, slot), what);
                 self.branches.send(number as u32, &Down::Names { slot, ticket, result })?;
             }
+            // No job asks for it.
+            Up::Probed(_) => return Err(BadFrame("an answer to no question".into())),
             Up::Heartbeat => {}
         }
         Ok(())
@@ -303,9 +346,50 @@ impl<'a> Root<'a> {
         if self.verdict.is_some() || self.nodes.iter().any(|node| node.phase != Phase::Ready) {
             return Ok(());
         }
+        self.same_machine = if self.pretended { Vec::new() } else { self.find_same_machine() };
+        if !self.same_machine.is_empty() {
+            return Ok(());
+        }
         self.nodes.iter_mut().for_each(|node| node.phase = Phase::Running);
         let nodes = self.nodes.iter().filter_map(|node| node.address.clone()).collect();
         self.branches.send(EVERY_NODE, &Down::Go { nodes })
+    }
+
+    /// Names of one machine: each later one, and the first. Ranks there can share memory, so one agent serves them.
+    fn find_same_machine(&self) -> Vec<(String, String)> {
+        let is_same = |a: &Node, b: &Node| match (&a.machine, &b.machine) {
+            (Some(a), Some(b)) => !a.boot_id.is_empty() && a.boot_id == b.boot_id && a.namespaces == b.namespaces,
+            _ => false,
+        };
+        let first = |(number, node): (usize, &Node)| {
+            let first = self.nodes[..number].iter().find(|first| is_same(first, node))?;
+            Some((node.host.clone(), first.host.clone()))
+        };
+        self.nodes.iter().enumerate().filter_map(first).collect()
+    }
+
+    /// An agent could not start one below it, for example because its host has no key for that one: tries it from here.
+    fn start_here(&mut self, below: Below, text: String) {
+        let may_try = |&node: &u32| {
+            let node = self.nodes.get(node as usize);
+            node.is_some_and(|node| node.phase == Phase::Starting && !node.tried_here)
+        };
+        let is_known = self.nodes.get(below.node as usize).is_some_and(|node| node.host == below.host);
+        if self.verdict.is_some() || !is_known || !below.nodes.iter().all(may_try) {
+            return below.nodes.iter().for_each(|&node| self.lose(node, &below.host, &text));
+        }
+        if self.settings.verbose {
+            self.say(&format!("host {}: {text}; mpirun tries it itself", below.host));
+        }
+        if let Err(event) = self.branches.add(&below, &self.launcher) {
+            return self.on_event(event, Instant::now());
+        }
+        for &node in &below.nodes {
+            self.nodes[node as usize].tried_here = true;
+            let order = self.orders[node as usize].clone();
+            // It was sent once already, so it fits into a frame.
+            let _ = self.branches.send(node, &Down::Order(Box::new(order)));
+        }
     }
 
     // ---- how it ends ----
@@ -466,7 +550,7 @@ impl<'a> Root<'a> {
         let until = Instant::now() + LEAVE;
         loop {
             let now = Instant::now();
-            while sys::next_signal(&self.signals).is_some() {}
+            while sys::next_signal(self.signals).is_some() {}
             self.reap(now);
             self.branches.work(now);
             if self.branches.have_ended() {
@@ -486,7 +570,7 @@ impl<'a> Root<'a> {
     fn conclude(mut self) -> i32 {
         let mut hurry = self.hurry;
         while !self.outputs.finish(Duration::from_millis(200)) && !hurry {
-            while let Some(signal) = sys::next_signal(&self.signals) {
+            while let Some(signal) = sys::next_signal(self.signals) {
                 hurry |= matches!(signal, sys::SIGINT | sys::SIGTERM | sys::SIGHUP | sys::SIGQUIT);
             }
         }

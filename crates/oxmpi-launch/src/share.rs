@@ -21,6 +21,16 @@ pub fn merge(hosts: &[Host]) -> Vec<Host> {
     merged
 }
 
+/// The hosts where some have got the names of others, because they are the same machines: pairs of a name and the one
+/// that is used for it.
+pub fn rename(hosts: &[Host], same: &[(String, String)]) -> Vec<Host> {
+    let renamed = hosts.iter().map(|host| match same.iter().find(|(name, _)| *name == host.name) {
+        Some((_, first)) => Host { name: first.clone(), ..host.clone() },
+        None => host.clone(),
+    });
+    merge(&renamed.collect::<Vec<_>>())
+}
+
 /// How many ranks the job has when the user does not say it.
 pub fn default_count(hosts: &[Host], settings: &Settings) -> usize {
     match per_host(settings) {
@@ -117,6 +127,14 @@ mod tests {
         assert_eq!(default_count(&hosts, &Settings::default()), 3);
         let map_by = Some(MapBy { level: Some(Level::Machine), ranks_per: Some(3), ..MapBy::default() });
         assert_eq!(default_count(&hosts, &Settings { map_by, ..Settings::default() }), 9);
+    }
+
+    #[test]
+    fn names_of_one_machine_become_one_host() {
+        let hosts = merge(&hosts::parse_list("a:2,b:1,c:3").unwrap());
+        let renamed = rename(&hosts, &[("c".into(), "a".into())]);
+        let short: Vec<_> = renamed.iter().map(|host| (host.name.as_str(), host.slots)).collect();
+        assert_eq!(short, [("a", 5), ("b", 1)]);
     }
 
     #[test]

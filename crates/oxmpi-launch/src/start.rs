@@ -188,6 +188,11 @@ impl RankNetwork {
         door.serve(node, ours)?;
         Ok(RankNetwork { description, agents })
     }
+
+    /// The file that describes the network of a job on several hosts.
+    pub fn description(&self) -> Option<&OwnedFd> {
+        self.description.as_ref()
+    }
 }
 
 /// A rank to be started here.

@@ -96,6 +96,8 @@ pub struct Settings {
     pub cpus: Option<CpuSet>,
     pub report_bindings: bool,
     pub no_oversubscribe: bool,
+    /// Check the hosts instead of starting programs.
+    pub check_hosts: bool,
     /// The nodes that the ranks shall believe in, for a test.
     pub pretend_nodes: Option<PretendNodes>,
     /// The job has agents on these hosts.
@@ -108,7 +110,7 @@ pub struct Settings {
 }
 
 /// The hosts of a job that is not on this machine alone, and how they are reached.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cluster {
     pub hosts: Vec<Host>,
     /// All hosts are this machine, for a test.
@@ -207,6 +209,8 @@ pub fn parse(called: &str, arguments: impl IntoIterator<Item = OsString>) -> Res
             Done::NoProgram if empty && several => {
                 return Err(Mistake("a program is missing before or after a `:`".into()));
             }
+            // Only hosts are to be checked.
+            Done::NoProgram if parser.request.settings.check_hosts => {}
             Done::NoProgram => {
                 return Err(Mistake(format!("no program to start; for example: {called} -n 4 ./program")));
             }
@@ -256,13 +260,26 @@ impl Parser {
             (cluster.pretended, cluster.launcher) = (true, Some(Launcher::Local));
             request.settings.cluster = Some(cluster);
         } else if !hosts.is_empty() {
-            if cluster.launcher.is_none() && hosts::all_here(&hosts) {
+            if cluster.launcher.is_none() && !request.settings.check_hosts && hosts::all_here(&hosts) {
                 request.settings.slots = Some(hosts.iter().map(|host| host.slots).sum());
                 request.settings.max_slots = hosts.iter().map(|host| host.max_slots).sum();
             } else {
                 cluster.hosts = share::merge(&hosts);
                 request.settings.cluster = Some(cluster);
             }
+        }
+        if request.settings.check_hosts {
+            if request.settings.cluster.is_none() {
+                return Err(Mistake("--check-hosts needs hosts: --host LIST or --hostfile FILE".into()));
+            }
+            // Something that every host has.
+            if request.blocks.is_empty() {
+                request.blocks.push(Block { program: "/bin/sh".into(), ..Block::default() });
+            }
+            // One place on every host, however many ranks the job will have.
+            request.settings.per_host = Some(1);
+            request.blocks.truncate(1);
+            request.blocks.iter_mut().for_each(|block| block.count = None);
         }
         Ok(Command::Run(Box::new(request)))
     }
@@ -380,6 +397,7 @@ impl Parser {
             Key::HwThreads => settings.bind_to = Some(BindTo::Level(Level::HwThread)),
             Key::ReportBindings => settings.report_bindings = true,
             Key::NoOversubscribe => settings.no_oversubscribe = true,
+            Key::CheckHosts => settings.check_hosts = true,
             Key::PretendNodes => settings.pretend_nodes = Some(values.pretend_nodes()?),
             Key::PretendHosts => self.pretend_hosts = Some(values.count()?),
             Key::Launcher => self.cluster.launcher = Some(values.launcher()?),

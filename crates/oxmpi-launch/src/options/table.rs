@@ -52,6 +52,7 @@ pub enum Key {
     HostTimeout,
     PortRange,
     NetInterface,
+    CheckHosts,
     Mca,
     /// Accepted and ignored: asks for what OxMPI does anyway, or for machinery that it does not
     /// have.
@@ -312,6 +313,13 @@ pub const GROUPS: [Group; 7] = [
                 &["net-interface", "iface"],
                 &["NAME"],
                 "use this network interface, or the one with an address in ADDRESS/BITS, between hosts",
+            ),
+            spec(
+                Key::CheckHosts,
+                &["check-hosts"],
+                &[],
+                "start no program, but check all that a job on these hosts needs: logins, OxMPI and its version, users, \
+                 clocks, the program if one is given, and connections between all hosts; print a table",
             ),
         ],
     },

@@ -29,7 +29,7 @@ pub(crate) struct Joint {
     /// The peer may have sent its first frames over a connection of its own that has not come yet.
     awaits_second: AtomicBool,
     failure: OnceLock<Error>,
-    /// When a connection broke.
+    /// When a connection broke, or could not be made.
     broke_at: OnceLock<Instant>,
     /// How long the program is not told of a broken connection: see [`super::connect::Connector::verdict`].
     verdict: Duration,
@@ -117,6 +117,7 @@ impl Joint {
 
     /// The link is broken for good. The first reason stays. A peer that has said BYE may end as it likes.
     pub fn fail(&self, why: &str) {
+        let _ = self.broke_at.set(Instant::now());
         if self.has_bye() {
             return;
         }

@@ -1,0 +1,54 @@
+# kill -9 of a rank, an agent, mpirun, ssh or sshd's child, each time at another moment, also while the job starts: the job
+# ends within 2 s of it, the message names what was killed, and nothing is left on any host. OXMPI_HOST_KILLS: how often.
+# hosts: 4
+# limit: 3600
+# needs: sshd
+kills=${OXMPI_HOST_KILLS:-20}
+RANDOM=${OXMPI_SOAK_SEED:-1}
+# one COMMAND…: one of the processes that a command lists.
+one() { "$@" 2>/dev/null | shuf -n 1 --random-source=<(yes $RANDOM); }
+for ((turn = 1; turn <= kills; turn++)); do
+    what=$(echo rank agent mpirun ssh sshd | tr ' ' '\n' | sed -n $((RANDOM % 5 + 1))p)
+    wait=$(echo recv ring sleep | tr ' ' '\n' | sed -n $((RANDOM % 3 + 1))p)
+    fan_out=$((RANDOM % 2 ? 8 : RANDOM % 3 + 1))
+    host=$((RANDOM % 3 + 2))
+    pause=$((RANDOM % 1500))
+    about="turn $turn: $what of h$host after $pause ms, $wait, fan-out $fan_out"
+    start --fan-out $fan_out --host h1:1,h2:2,h3:2,h4:1 "$bin/life" $wait
+    # In a tree, mpirun starts a host itself that another host could not start, and the job goes on.
+    if [ $fan_out -lt 4 ] && [[ $what != rank && $what != mpirun ]]; then until_says "rank 5 lives"; fi
+    sleep $((pause / 1000)).$(printf %03d $((pause % 1000)))
+    victim=
+    for ((try = 0; try < 400; try++)); do
+        case $what in
+        rank) victim=$(one pgrep --ns "$(cat $lab/pid$host)" --nslist pid -f "^$bin/life") ;;
+        agent) victim=$(one pgrep --ns "$(cat $lab/pid$host)" --nslist pid -f "^$stage/bin/mpirun --agent") ;;
+        mpirun) victim=$(one pgrep -f "^$stage/bin/mpirun --launcher-exec") ;;
+        ssh) victim=$(one pgrep -f "^ssh .*h$host exec") ;;
+        sshd) victim=$(one pgrep --ns "$(cat $lab/pid$host)" --nslist pid -f "^sshd: root@notty") ;;
+        esac
+        [ -z "$victim" ] || break
+        sleep 0.02
+    done
+    [ -n "$victim" ] || fail "$about: there is none"
+    now
+    kill -9 $victim
+    finish
+    since=$(($(milliseconds) - event))
+    [ $since -le 4000 ] || fail "$about: ended after $since ms"
+    case $what in
+    mpirun) ended_with 137 ;;
+    rank)
+        [ $status -eq 137 ] || fail "$about: status $status"
+        grep -q "rank [1-5] .* on h$host) was killed by signal 9" "$out" || fail "$about: the rank is not named"
+        ;;
+    *)
+        [ $status -eq 1 ] || fail "$about: status $status"
+        grep -q "^mpirun: host h[1-4] (rank" "$out" || fail "$about: no host is named"
+        grep -q "h$host\b" "$out" || fail "$about: the host is not named"
+        ;;
+    esac
+    says_not panicked
+    nothing_left 8
+done
+echo "$kills kills"
