@@ -64,7 +64,9 @@ pub fn start(order: &LauncherOrder, host: &str) -> io::Result<Process> {
     let agent = OsString::from_vec(order.agent.clone());
     let mut command = match order.command.split_first() {
         // This machine needs no command to be reached, unless the user wants it.
-        Some((program, words)) if order.also_here || !hosts::is_here(host) => remote(program, words, host, &agent),
+        Some((program, words)) if order.also_here || !hosts::is_here(host) => {
+            remote(program, words, host, remote_command(agent.as_bytes()).as_bytes())
+        }
         _ => {
             let mut command = Command::new(&agent);
             command.arg(OPTION);
@@ -91,14 +93,15 @@ pub fn start(order: &LauncherOrder, host: &str) -> io::Result<Process> {
     Ok(process)
 }
 
-fn remote(program: &str, words: &[String], host: &str, agent: &OsString) -> Command {
+/// The launcher's command with what the login shell of the other host executes.
+pub fn remote(program: &str, words: &[String], host: &str, line: &[u8]) -> Command {
     let mut command = Command::new(program);
     command.args(words);
     if is_ssh(program) {
         // ssh takes the first value of an option, so those of the user win.
         command.args(SSH_OPTIONS);
     }
-    command.arg(host).arg(remote_command(agent.as_bytes()));
+    command.arg(host).arg(OsString::from_vec(line.to_vec()));
     // When this process is killed, the launcher must not wait for a host that does not answer.
     sys::end_with_parent(&mut command);
     command
@@ -106,16 +109,23 @@ fn remote(program: &str, words: &[String], host: &str, agent: &OsString) -> Comm
 
 /// What the login shell of the other host executes. Bourne shells, csh and fish read it in the same way.
 fn remote_command(agent: &[u8]) -> OsString {
-    let mut text = b"exec '".to_vec();
-    for &byte in agent {
+    let mut text = b"exec ".to_vec();
+    quote(&mut text, agent);
+    text.push(b' ');
+    text.extend(OPTION.as_bytes());
+    OsString::from_vec(text)
+}
+
+/// Adds a word as those shells quote it.
+pub fn quote(text: &mut Vec<u8>, word: &[u8]) {
+    text.push(b'\'');
+    for &byte in word {
         match byte {
             b'\'' => text.extend(b"'\\''"),
             _ => text.push(byte),
         }
     }
-    text.extend(b"' ");
-    text.extend(OPTION.as_bytes());
-    OsString::from_vec(text)
+    text.push(b'\'');
 }
 
 fn is_ssh(program: &str) -> bool {

@@ -37,6 +37,7 @@ mod share;
 mod sink;
 mod spawn;
 mod spawned;
+mod stage;
 mod start;
 mod strays;
 mod sys;

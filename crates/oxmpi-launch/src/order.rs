@@ -141,6 +141,12 @@ fn without_idle_hosts(dealt: &[u32], hosts: usize) -> (Vec<usize>, Vec<u32>) {
     (used, dealt.iter().map(|&host| node_of[host as usize]).collect())
 }
 
+/// The absolute path of a program on this machine.
+pub fn program_here(block: &Block) -> Result<PathBuf, Refusal> {
+    let path = program::find(block).map_err(|error| Refusal { text: error.text, status: error.status })?;
+    std::path::absolute(&path).map_err(|error| Refusal { text: format!("{}: {error}", path.display()), status: 1 })
+}
+
 /// A program for the agents. It need not be on this machine.
 fn program_order(
     request: &Request,

@@ -25,6 +25,15 @@ pub enum Channel {
     Stderr,
 }
 
+/// What stands before each line of a rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Label {
+    #[default]
+    None,
+    Rank,
+    RankAndHost,
+}
+
 pub struct Outputs {
     epoll: Epoll,
     streams: Vec<Option<Stream>>,
@@ -32,7 +41,7 @@ pub struct Outputs {
     unfinished: usize,
     sinks: Vec<Sink>,
     stderr: usize,
-    label: bool,
+    label: Label,
     buffer: Vec<u8>,
     numbers: Vec<u64>,
     losses: Vec<Loss>,
@@ -43,6 +52,8 @@ struct Stream {
     /// `None`: agents send it.
     from: Option<OwnedFd>,
     rank: usize,
+    /// What stands before its lines.
+    label: String,
     channel: Channel,
     /// An incomplete line.
     held: Vec<u8>,
@@ -57,10 +68,12 @@ struct Stream {
 pub struct Destination {
     pub record: Option<Record>,
     pub shown: bool,
+    /// The host of the rank.
+    pub host: String,
 }
 
 impl Outputs {
-    pub fn new(label: bool, merge: bool) -> io::Result<Outputs> {
+    pub fn new(label: Label, merge: bool) -> io::Result<Outputs> {
         let mut sinks = vec![Sink::new(1)];
         // If both are the same terminal or file, one sink must keep the lines of both apart.
         let stderr = if merge || sinks[0].same_place_as(2) { 0 } else { 1 };
@@ -93,8 +106,14 @@ impl Outputs {
     }
 
     fn push(&mut self, from: Option<OwnedFd>, rank: usize, channel: Channel, to: Destination) {
-        let Destination { record, shown } = to;
-        self.streams.push(Some(Stream { from, rank, channel, held: Vec::new(), since: Instant::now(), record, shown }));
+        let Destination { record, shown, host } = to;
+        let label = match self.label {
+            Label::None => String::new(),
+            Label::Rank => format!("[{rank}] "),
+            Label::RankAndHost => format!("[{rank} {host}] "),
+        };
+        let (held, since) = (Vec::new(), Instant::now());
+        self.streams.push(Some(Stream { from, rank, label, channel, held, since, record, shown }));
     }
 
     /// Output of a stream that an agent has sent; no bytes: it has ended.
@@ -205,7 +224,7 @@ impl Outputs {
 
     /// Prints a line of `mpirun` itself on stderr.
     pub fn say(&mut self, text: &str) {
-        self.sinks[self.stderr].put(None, false, format!("mpirun: {text}\n").as_bytes());
+        self.sinks[self.stderr].put(None, "", format!("mpirun: {text}\n").as_bytes());
     }
 
     fn take(&mut self, number: usize, now: Instant) {
@@ -242,10 +261,10 @@ impl Outputs {
         let buffer = &self.buffer[..held + got];
         // A full disk does not stop the job, but it is reported and changes the exit status.
         if let Some(said) = stream.record.as_mut().and_then(|record| record.write(&buffer[held..])) {
-            self.sinks[self.stderr].put(None, false, format!("mpirun: {said}\n").as_bytes());
+            self.sinks[self.stderr].put(None, "", format!("mpirun: {said}\n").as_bytes());
         }
         if got == 0 {
-            self.sinks[sink].put(Some(stream.rank), self.label, buffer);
+            self.sinks[sink].put(Some(stream.rank), &stream.label, buffer);
             self.unfinished -= usize::from(held > 0);
             stream.held.clear();
             self.close(number);
@@ -259,7 +278,7 @@ impl Outputs {
             None if buffer.len() >= LONG_LINE => buffer.len(),
             None => 0,
         };
-        self.sinks[sink].put(Some(stream.rank), self.label, &buffer[..whole]);
+        self.sinks[sink].put(Some(stream.rank), &stream.label, &buffer[..whole]);
         stream.held.extend_from_slice(&buffer[whole..]);
         if whole > 0 || held == 0 {
             stream.since = now;
@@ -276,7 +295,7 @@ impl Outputs {
                 Channel::Stdout => 0,
                 Channel::Stderr => self.stderr,
             };
-            self.sinks[sink].put(Some(stream.rank), self.label, &stream.held);
+            self.sinks[sink].put(Some(stream.rank), &stream.label, &stream.held);
             stream.held.clear();
             self.unfinished -= 1;
         }

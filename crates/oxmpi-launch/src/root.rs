@@ -16,12 +16,13 @@ use crate::branch::{Branches, Event, printable};
 use crate::input::SentInput;
 use crate::job;
 use crate::job_names::JobNames;
-use crate::options::{Cluster, Request, Settings};
+use crate::options::{Cluster, Request, Settings, StageIn};
 use crate::order::Plan;
 use crate::output::{Channel, Destination, Outputs};
 use crate::record::Record;
 use crate::report::{self, Where};
 use crate::share;
+use crate::stage;
 use crate::start::{self, Refusal};
 use crate::sys;
 use crate::wires::{self, Files};
@@ -40,6 +41,12 @@ pub fn run(request: &Request, cluster: &Cluster) -> i32 {
             return 1;
         }
     };
+    if cluster.stage_in != StageIn::Nothing
+        && let Err(refusal) = stage::stage_in(request, cluster)
+    {
+        eprintln!("mpirun: {}", refusal.text);
+        return refusal.status;
+    }
     let mut hosts = cluster.hosts.clone();
     loop {
         let cluster = Cluster { hosts: std::mem::take(&mut hosts), ..cluster.clone() };
@@ -635,14 +642,15 @@ fn connect(plan: &Plan, settings: &Settings, outputs: &mut Outputs) -> Result<Ve
         for &rank in ranks {
             let place = wires::Place { index: 0, rank: rank as usize, app: plan.apps[rank as usize] };
             for (stream, channel) in streams[rank as usize].iter_mut().zip([Channel::Stdout, Channel::Stderr]) {
-                let mut to = Destination { record: None, shown: true };
+                let mut to = Destination { record: None, shown: true, host: host.clone() };
                 if let Some((path, shown)) = wires::file_of(channel, settings, &place, host) {
                     let file = files.open(&path)?;
                     if wires::may_block(&file) {
                         let text = format!("{} is no plain file, as output of other hosts needs it", path.display());
                         return Err(Refusal { text, status: 1 });
                     }
-                    to = Destination { record: Some(Record::new(file, path, rank as usize)), shown };
+                    to =
+                        Destination { record: Some(Record::new(file, path, rank as usize)), shown, host: host.clone() };
                 }
                 *stream = outputs.add_fed(rank as usize, channel, to);
             }

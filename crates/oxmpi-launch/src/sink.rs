@@ -49,8 +49,9 @@ impl Sink {
         }
     }
 
-    /// Takes text of one rank or of `mpirun` itself: complete lines, and perhaps the start of one.
-    pub fn put(&mut self, rank: Option<usize>, label: bool, text: &[u8]) {
+    /// Takes text of one rank or of `mpirun` itself: complete lines, and perhaps the start of one. `label` stands before
+    /// each line.
+    pub fn put(&mut self, rank: Option<usize>, label: &str, text: &[u8]) {
         if text.is_empty() || self.gone {
             return;
         }
@@ -61,8 +62,7 @@ impl Sink {
             at_start = true;
         }
         let text = match rank {
-            Some(rank) if label => {
-                let label = format!("[{rank}] ");
+            Some(_) if !label.is_empty() => {
                 for line in text.split_inclusive(|&byte| byte == b'\n') {
                     if at_start {
                         labelled.extend_from_slice(label.as_bytes());
@@ -173,20 +173,20 @@ mod tests {
     #[test]
     fn lines_of_two_ranks_do_not_meet() {
         let (read, _write, mut sink) = sink();
-        sink.put(Some(0), false, b"one\ntwo: ");
-        sink.put(Some(0), false, b"more\nprompt? ");
-        sink.put(Some(1), false, b"other\n");
-        sink.put(Some(0), false, b"answer\n");
+        sink.put(Some(0), "", b"one\ntwo: ");
+        sink.put(Some(0), "", b"more\nprompt? ");
+        sink.put(Some(1), "", b"other\n");
+        sink.put(Some(0), "", b"answer\n");
         assert_eq!(text(&read), "one\ntwo: more\nprompt? \nother\nanswer\n");
     }
 
     #[test]
     fn labels_stand_before_lines_and_nowhere_else() {
         let (read, _write, mut sink) = sink();
-        sink.put(Some(7), true, b"one\n\ntwo: ");
-        sink.put(Some(7), true, b"more\nopen");
-        sink.put(None, true, b"mpirun speaks\n");
-        sink.put(Some(7), true, b"end\n");
+        sink.put(Some(7), "[7] ", b"one\n\ntwo: ");
+        sink.put(Some(7), "[7] ", b"more\nopen");
+        sink.put(None, "", b"mpirun speaks\n");
+        sink.put(Some(7), "[7] ", b"end\n");
         assert_eq!(text(&read), "[7] one\n[7] \n[7] two: more\n[7] open\nmpirun speaks\n[7] end\n");
     }
 
@@ -201,7 +201,7 @@ mod tests {
 
     fn slow_reader(read: OwnedFd, mut sink: Sink) {
         let big = vec![b'x'; 1 << 20];
-        sink.put(Some(0), false, &big);
+        sink.put(Some(0), "", &big);
         assert!(sink.waiting() > 0);
         let mut got = 0;
         while got < big.len() {
@@ -210,7 +210,7 @@ mod tests {
         }
         assert_eq!((got, sink.waiting()), (big.len(), 0));
         drop(read);
-        sink.put(Some(0), false, b"x");
+        sink.put(Some(0), "", b"x");
         assert!(sink.gone() && sink.failure.is_none());
     }
 }

@@ -13,7 +13,7 @@ use oxmpi_base::limits;
 
 use crate::input::Source;
 use crate::options::Settings;
-use crate::output::{Channel, Destination, Outputs};
+use crate::output::{Channel, Destination, Label, Outputs};
 use crate::record::Record;
 use crate::start::Refusal;
 use crate::sys;
@@ -86,7 +86,7 @@ impl<'a> OwnWires<'a> {
             outlet.record = Some(Record::new(file, path, place.rank));
         }
         // A single rank needs no line merging: it gets the stdout and stderr of `mpirun`.
-        if self.alone && !self.settings.label && !self.settings.merge_stderr && outlet.record.is_none() {
+        if self.alone && self.settings.label == Label::None && !self.settings.merge_stderr && outlet.record.is_none() {
             return Ok(outlet);
         }
         // On a terminal, a program flushes each line; into a pipe, often only at its end.
@@ -127,7 +127,7 @@ impl Wires for OwnWires<'_> {
     fn connected(&mut self, place: &Place) -> Result<(), Refusal> {
         for outlet in self.current.drain(..) {
             if let Some(from) = outlet.read {
-                let to = Destination { record: outlet.record, shown: outlet.shown };
+                let to = Destination { record: outlet.record, shown: outlet.shown, host: self.host.clone() };
                 self.outputs.add(place.rank, outlet.channel, from, to).map_err(|error| {
                     let text = format!("cannot connect the output of rank {}: {}", place.rank, limits::explain(&error));
                     Refusal { text, status: 1 }

@@ -5,6 +5,9 @@ mkdir -p "$lab/a folder"
 GREETING="it's me" job --host h1,h2 -wdir "$lab/a folder" -genv COLOUR red -l sh -c 'echo "$COLOUR $GREETING $PWD $OXMPI_RANK/$OXMPI_SIZE"'
 ended_with 0
 says "[0] red it's me $lab/a folder 0/2" "[1] red it's me $lab/a folder 1/2"
+job --host h1,h2 --label-host sh -c 'echo line; echo error >&2'
+ended_with 0
+says "[0 h1] line" "[1 h2] line" "[1 h2] error"
 job --host h1,h2 -wdir /nonexistent sh -c true
 failed
 says "/nonexistent" "h1"

@@ -15,6 +15,7 @@ use oxmpi_base::cpus::CpuSet;
 
 use crate::hosts::{self, Host};
 use crate::nodes::PretendNodes;
+use crate::output::Label;
 use crate::share;
 use table::{Key, Spec, dashed};
 pub use values::{BindTo, Level, MapBy, shell_words};
@@ -82,7 +83,7 @@ pub struct Settings {
     pub universe_size: Option<usize>,
     pub timeout: Option<Duration>,
     pub keep_going: bool,
-    pub label: bool,
+    pub label: Label,
     pub merge_stderr: bool,
     pub stdin: Stdin,
     pub outfile: Option<OsString>,
@@ -129,6 +130,17 @@ pub struct Cluster {
     pub port_range: Option<(u16, u16)>,
     /// The interface or network between the hosts.
     pub net_interface: Option<String>,
+    pub stage_in: StageIn,
+}
+
+/// What is copied to hosts that lack it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StageIn {
+    #[default]
+    Nothing,
+    Program,
+    /// The program and the installation.
+    All,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -147,8 +159,10 @@ impl Settings {
     pub fn handed_down(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |word: &str| words.push(word.into());
-        if self.label {
-            add("-l");
+        match self.label {
+            Label::None => {}
+            Label::Rank => add("-l"),
+            Label::RankAndHost => add("--label-host"),
         }
         if self.quiet {
             add("-q");
@@ -372,7 +386,8 @@ impl Parser {
             Key::GenvAll => settings.env.pass = Some(Pass::All),
             Key::EnvNone => block.env.pass = Some(Pass::Nothing),
             Key::GenvNone => settings.env.pass = Some(Pass::Nothing),
-            Key::Label => settings.label = true,
+            Key::Label => settings.label = Label::Rank,
+            Key::LabelHost => settings.label = Label::RankAndHost,
             Key::Output => values.output(settings)?,
             Key::MergeStderr => settings.merge_stderr = true,
             Key::Stdin => settings.stdin = values.stdin()?,
@@ -397,6 +412,12 @@ impl Parser {
             Key::HwThreads => settings.bind_to = Some(BindTo::Level(Level::HwThread)),
             Key::ReportBindings => settings.report_bindings = true,
             Key::NoOversubscribe => settings.no_oversubscribe = true,
+            Key::StageIn => {
+                self.cluster.stage_in = match values.one_of(&["program", "all"])? {
+                    "all" => StageIn::All,
+                    _ => StageIn::Program,
+                };
+            }
             Key::CheckHosts => settings.check_hosts = true,
             Key::PretendNodes => settings.pretend_nodes = Some(values.pretend_nodes()?),
             Key::PretendHosts => self.pretend_hosts = Some(values.count()?),

@@ -27,6 +27,7 @@ pub enum Key {
     EnvNone,
     GenvNone,
     Label,
+    LabelHost,
     Output,
     MergeStderr,
     Stdin,
@@ -53,6 +54,7 @@ pub enum Key {
     PortRange,
     NetInterface,
     CheckHosts,
+    StageIn,
     Mca,
     /// Accepted and ignored: asks for what OxMPI does anyway, or for machinery that it does not
     /// have.
@@ -196,6 +198,7 @@ pub const GROUPS: [Group; 7] = [
         title: "Input and output",
         specs: &[
             spec(Key::Label, &["l", "prepend-rank", "tag-output"], &[], "print `[rank] ` before every line"),
+            spec(Key::LabelHost, &["label-host"], &[], "print `[rank host] ` before every line"),
             spec(
                 Key::Output,
                 &["output"],
@@ -313,6 +316,12 @@ pub const GROUPS: [Group; 7] = [
                 &["net-interface", "iface"],
                 &["NAME"],
                 "use this network interface, or the one with an address in ADDRESS/BITS, between hosts",
+            ),
+            spec(
+                Key::StageIn,
+                &["stage-in"],
+                &["WHAT"],
+                "copy the `program` to hosts that do not have it, or `all`: the installation of OxMPI too; the copies stay",
             ),
             spec(
                 Key::CheckHosts,

@@ -73,7 +73,7 @@ fn environment() {
 #[test]
 fn output_and_input() {
     for line in ["-l a", "--tag-output a", "-prepend-rank a", "--output tag a", "--output=tag-detailed,merge a"] {
-        assert!(run(line).settings.label, "{line}");
+        assert_eq!(run(line).settings.label, Label::Rank, "{line}");
     }
     assert!(run("--output tag,merge a").settings.merge_stderr);
     let dir = |path: &str, copy| Some(OutputDir { dir: path.into(), copy });
@@ -173,5 +173,5 @@ fn a_file_of_command_lines() {
     let [a, b] = &request.blocks[..] else { panic!() };
     assert_eq!(a.arguments, ["x y", ":"]);
     assert_eq!((b.count, &b.arguments[..]), (Some(1), &["q\"".into()][..]));
-    assert!(request.settings.label);
+    assert_eq!(request.settings.label, Label::Rank);
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use oxmpi_base::cpus::CpuSet;
 
 use crate::nodes::{self, PretendNodes};
+use crate::output::Label;
 
 use super::{Launcher, Mistake, OutputDir, Result, Settings, Stdin, Values};
 
@@ -149,7 +150,7 @@ impl Values<'_> {
                 Some(("dir" | "directory" | "file" | "filename", dir)) => {
                     settings.output_dir = Some(OutputDir { dir: dir.into(), copy })
                 }
-                None if word.starts_with("tag") || word == "rank" => settings.label = true,
+                None if word.starts_with("tag") || word == "rank" => settings.label = Label::Rank,
                 None if word.starts_with("merge") => settings.merge_stderr = true,
                 _ => return Err(self.wrong(word, "is not one of tag, merge, dir=DIR")),
             }
