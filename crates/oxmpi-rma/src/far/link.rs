@@ -249,6 +249,11 @@ impl Link {
         Ok(found.map(|index| self.answers.swap_remove(index)).map(|(_, class, text)| (class, text)))
     }
 
+    /// Whether answers have come that another thread waits for.
+    pub fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
     /// Waits for the answer to a request.
     pub fn await_answer(&mut self, tag: u32) -> Result<(i32, String)> {
         self.wait(|link| link.answers.iter().any(|answer| answer.0 == tag))?;

@@ -48,15 +48,26 @@ fn await_all(guard: &mut Guard, asked: &[(u32, u32)]) -> Result<()> {
         let answered = link.await_success(tag);
         link.set_clean();
         result = result.and(answered);
+        wake_threads(guard, node)?;
     }
     result
+}
+
+/// Another thread of this process may sleep until its lock is granted, and this one has read the answer.
+fn wake_threads(guard: &mut Guard, node: u32) -> Result<()> {
+    if link(guard, node)?.has_answers() {
+        guard.wake_siblings();
+    }
+    Ok(())
 }
 
 /// Waits until everything that was asked of some nodes has come, so that all local buffers can be used again.
 pub fn flush_local(guard: &mut Guard, nodes: &[u32]) -> Result<()> {
     for &node in nodes {
         if is_unfinished(guard, node)? {
-            link(guard, node)?.await_data()?;
+            let done = link(guard, node)?.await_data();
+            wake_threads(guard, node)?;
+            done?;
         }
     }
     Ok(())
@@ -143,7 +154,10 @@ pub fn lock_all(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
                     refused = Some(node);
                     break;
                 }
-                (class, text) => return Err(Error::new(class, text)),
+                (class, text) => {
+                    unlock_nodes(guard, number, origin, &taken)?;
+                    return Err(Error::new(class, text));
+                }
             }
         }
         if refused.is_none() {
