@@ -72,6 +72,11 @@ pub enum Up {
     Live(u32),
     /// The first failure of a rank of the node.
     Failed(Box<FailedRank>),
+    /// A job that ranks of the node have spawned failed while it was connected to them.
+    ChildFailed {
+        text: String,
+        status: i32,
+    },
     /// Something else than a rank failed on this node; the job cannot go on.
     Trouble {
         text: String,
@@ -84,6 +89,8 @@ pub enum Up {
     /// No process of the job is left on the node, and all output was sent.
     Gone {
         all_well: bool,
+        /// The status of the first job that ranks of the node have spawned and that failed; 0 if none has.
+        bad_child: i32,
     },
     /// An agent below this one is lost.
     Lost {
@@ -98,6 +105,8 @@ pub enum Up {
     },
     /// Stdin bytes that were taken.
     Taken(u32),
+    /// How the ranks of the node are tied to the processes that spawned the job, when that has changed.
+    Ties(ParentTies),
     /// No rank of the node reads its stdin any more.
     StdinUnread,
     /// A rank of the node publishes a name, or looks one up.
@@ -107,6 +116,32 @@ pub enum Up {
         what: NameRequest,
     },
     Heartbeat,
+}
+
+/// How the ranks of a node are tied to the processes that spawned their job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ParentTies {
+    /// All have begun to connect.
+    pub came: bool,
+    /// One is connected, and does not finalize.
+    pub connected: bool,
+    /// One is leaving them; the ranks do that together.
+    pub leaving: bool,
+    /// One has left them.
+    pub left: bool,
+}
+
+impl ParentTies {
+    /// Whether the failure of the job concerns the processes that spawned it: the ranks leave them together.
+    pub fn are_connected(all: impl Iterator<Item = ParentTies>) -> bool {
+        let all = all.fold(ParentTies::default(), |all, one| ParentTies {
+            came: false,
+            connected: all.connected | one.connected,
+            leaving: all.leaving | one.leaving,
+            left: all.left | one.left,
+        });
+        all.connected || all.leaving && !all.left
+    }
 }
 
 /// A machine as its agent sees it. Host names decide nothing; boot id and namespaces tell whether two agents share one.
@@ -168,6 +203,10 @@ pub struct Order {
     pub net_interface: Option<String>,
     /// Seconds after which a silent agent counts as lost; 0: never.
     pub host_timeout: u32,
+    /// The port of the processes that spawned the job, if some have.
+    pub parent: Option<String>,
+    /// Options of `mpirun` for jobs that the ranks spawn: the hosts of this one, and how they are reached.
+    pub spawn_options: Vec<String>,
 }
 
 impl Order {
@@ -307,6 +346,8 @@ mod tests {
             port_range: Some((1024, 65535)),
             net_interface: None,
             host_timeout: 6,
+            parent: Some("oxmpi:1".into()),
+            spawn_options: vec!["--pretend-hosts".into()],
         };
         let message = Down::Order(Box::new(order));
         assert_eq!(decode::<Down>(&encode(&message).unwrap()), Ok(message));

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Begins to connect to an address; the socket is writable when that has succeeded or failed, as its pending error says.
@@ -40,6 +40,24 @@ pub fn begin_connect(to: &SocketAddr) -> io::Result<OwnedFd> {
         return Err(error);
     }
     Ok(socket)
+}
+
+/// Lets the kernel find out, within some minutes, that the other end of a connection is gone for good.
+pub fn keep_alive(connection: BorrowedFd<'_>) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    let length = size_of::<libc::c_int>() as libc::socklen_t;
+    for (level, option, value) in [
+        (libc::SOL_SOCKET, libc::SO_KEEPALIVE, on),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 60),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, 20),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPCNT, 3),
+    ] {
+        // SAFETY: the value is an integer that lives during the call.
+        if unsafe { libc::setsockopt(connection.as_raw_fd(), level, option, (&raw const value).cast(), length) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
 }
 
 /// A descriptor that becomes readable again and again, after each interval. It does not block.

@@ -116,14 +116,20 @@ pub struct Mailbox {
 impl Mailbox {
     fn write(&self) -> String {
         let head = format!("{}:{}", self.fd, self.inode);
-        [head].iter().chain(&self.options).cloned().collect::<Vec<_>>().join(" ")
+        // Words may have blanks.
+        let plain = |word: &String| word.replace('%', "%25").replace(' ', "%20");
+        [head].into_iter().chain(self.options.iter().map(plain)).collect::<Vec<_>>().join(" ")
     }
 
     pub fn read(text: &str) -> Option<Mailbox> {
         let mut words = text.split(' ');
         let (fd, inode) = words.next()?.split_once(':')?;
         let fd = fd.parse().ok().filter(|&fd| fd >= 0)?;
-        Some(Mailbox { fd, inode: inode.parse().ok()?, options: words.map(String::from).collect() })
+        Some(Mailbox {
+            fd,
+            inode: inode.parse().ok()?,
+            options: words.map(|word| word.replace("%20", " ").replace("%25", "%")).collect(),
+        })
     }
 }
 

@@ -84,11 +84,13 @@ pub enum Kind {
     Port = 4,
     /// News of the processes of a node, for those of another job.
     Watch = 5,
+    /// Published names, with a name server.
+    Names = 6,
 }
 
 impl Kind {
     fn from_number(number: u32) -> Option<Kind> {
-        let all = [Kind::Link, Kind::OneSided, Kind::Control, Kind::Port, Kind::Watch];
+        let all = [Kind::Link, Kind::OneSided, Kind::Control, Kind::Port, Kind::Watch, Kind::Names];
         all.into_iter().find(|&kind| kind as u32 == number)
     }
 }

@@ -14,6 +14,7 @@ pub mod foreign;
 pub mod handshake;
 pub mod helper;
 pub mod names;
+pub mod nameserver;
 pub mod network;
 pub mod nodes;
 pub mod spawned;

@@ -210,7 +210,13 @@ impl Network {
         self.call(Kind::Port, (realm, &key), at, owner)
     }
 
-    fn call(&self, kind: Kind, (realm, key): (Realm, &Key), at: &NodePort, to: End) -> Result<Attempt, String> {
+    pub(crate) fn call(
+        &self,
+        kind: Kind,
+        (realm, key): (Realm, &Key),
+        at: &NodePort,
+        to: End,
+    ) -> Result<Attempt, String> {
         let cannot = |error: io::Error| format!("cannot begin a connection: {error}");
         let hello = Hello::new(kind, realm, BUILD, (self.job, self.own), to).map_err(cannot)?;
         let ready = ReadySet::new().map_err(cannot)?;

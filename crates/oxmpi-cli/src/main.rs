@@ -1,5 +1,6 @@
 //! The command `oxmpi`: describes this installation (`info`), checks the machine (`doctor`), shows
-//! manual pages (`man`) and makes the Fortran modules for a compiler (`fortran`).
+//! manual pages (`man`), makes the Fortran modules for a compiler (`fortran`), and serves published
+//! names to jobs on several machines (`nameserver`).
 //!
 //! Only `fortran` changes the installation. Only `doctor` starts a job, of two ranks, to see
 //! whether jobs run, or `mpirun --check-hosts`.
@@ -8,6 +9,7 @@ mod doctor;
 mod fortran;
 mod info;
 mod man;
+mod nameserver;
 mod peers;
 mod trial;
 
@@ -23,6 +25,8 @@ Usage: oxmpi info                    show the version, the folder and the functi
        oxmpi man NAME                show the manual page of a function or command: oxmpi man MPI_Send
        oxmpi fortran                 make the modules mpi and mpi_f08 for your Fortran compiler
        oxmpi fortran --fc COMPILER   make the modules for another Fortran compiler
+       oxmpi nameserver [--listen ADDRESS:PORT] [--key-file FILE]
+                                     serve MPI_Publish_name and MPI_Lookup_name of jobs on several machines
        oxmpi --version               show the version
        oxmpi --help                  show this text
 
@@ -46,8 +50,11 @@ fn main() {
         ["man", name] if !name.starts_with('-') => man::page(name),
         ["fortran"] => fortran::build(None),
         ["fortran", "--fc", compiler] => fortran::build(Some(compiler)),
+        ["nameserver", ref options @ ..] if !matches!(options, ["--help" | "-h"]) => nameserver::serve(options),
         ["--version" | "-V" | "version"] => (format!("oxmpi (OxMPI) {}\n", env!("CARGO_PKG_VERSION")), 0),
-        ["--help" | "-h" | "help"] | ["info" | "doctor" | "fortran" | "man", "--help" | "-h"] => (HELP.into(), 0),
+        ["--help" | "-h" | "help"] | ["info" | "doctor" | "fortran" | "man" | "nameserver", "--help" | "-h"] => {
+            (HELP.into(), 0)
+        }
         // Internal: the processes that `doctor` starts for its tests.
         [peers::HOST] => peers::host(),
         [trial::RANK] => trial::rank(),
@@ -61,7 +68,9 @@ fn main() {
                 Some(last) if matches!(first, "info" | "doctor" | "fortran" | "man") => {
                     format!("`oxmpi {first}` does not take `{last}`")
                 }
-                _ => format!("there is no command `{first}`; the commands are info, doctor, man and fortran"),
+                _ => {
+                    format!("there is no command `{first}`; the commands are info, doctor, man, fortran and nameserver")
+                }
             };
             eprintln!("oxmpi: {what} (see oxmpi --help)");
             std::process::exit(2);

@@ -67,6 +67,8 @@ pub struct Process {
     pub names: Names,
     /// The agent of this process, for other hosts.
     pub desk: Desk,
+    /// The connection to the name server, if this process has asked it.
+    pub name_server: Option<OwnedFd>,
     /// Communicators whose members have not agreed on a context yet.
     pub(crate) pending_comms: Vec<PendingComm>,
     /// Collective operations that go on while the program does other things.
@@ -192,6 +194,7 @@ impl Process {
             joining: 0,
             names: Names::default(),
             desk: Desk::default(),
+            name_server: None,
             pending_comms: Vec::new(),
             runs: Vec::new(),
             receiving: Vec::new(),

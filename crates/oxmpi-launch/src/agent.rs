@@ -15,12 +15,13 @@ use oxmpi_agent::channel::{Channel, State};
 use oxmpi_agent::desk::{What, Wish};
 use oxmpi_agent::door::Door;
 use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
-use oxmpi_agent::message::{self, Down, FailedRank, Machine, NodeAddresses, Order, RankPlace, Stop, Up};
+use oxmpi_agent::message::{self, Down, FailedRank, Machine, NodeAddresses, Order, ParentTies, RankPlace, Stop, Up};
 use oxmpi_agent::one_sided::Workers;
 use oxmpi_base::{dial, limits};
 use oxmpi_boot::desk::Answer;
 use oxmpi_boot::handshake::Key;
 use oxmpi_boot::network::{NodePort, describe};
+use oxmpi_boot::spawned::Message;
 
 use crate::branch::{Branches, Event, GREETING, VERSION, heartbeat};
 use crate::forward::{AgentWires, Forward};
@@ -88,6 +89,8 @@ struct Agent {
     told_live: usize,
     told_failure: bool,
     told_unread: bool,
+    /// What was told of the ties to the processes that spawned the job; `None` if there are none.
+    ties: Option<ParentTies>,
     /// When the stream from above ended.
     left_at: Option<Instant>,
 }
@@ -108,6 +111,7 @@ enum Phase {
     /// All processes have ended; their output is being sent.
     Draining {
         all_well: bool,
+        bad_child: i32,
     },
     Gone,
 }
@@ -148,6 +152,7 @@ impl Agent {
             told_live: 0,
             told_failure: false,
             told_unread: false,
+            ties: None,
             left_at: None,
         })
     }
@@ -362,10 +367,13 @@ impl Agent {
         events.into_iter().for_each(|event| self.on_event(event));
         let words = order.options.iter().cloned().chain(["program".into()]).map(OsString::from);
         match options::parse("mpirun", words) {
-            Ok(Command::Run(request)) => self.settings = request.settings,
+            Ok(Command::Run(request)) => {
+                self.settings = Settings { spawn_options: order.spawn_options.clone(), ..request.settings };
+            }
             Ok(_) => return Err(BadFrame("options that start nothing".into())),
             Err(options::Mistake(text)) => return Err(BadFrame(text)),
         }
+        self.ties = order.parent.is_some().then(ParentTies::default);
         let reads = order.ranks.iter().map(|rank| rank.reads_stdin).collect();
         match self.prepare(&order).and_then(|prepared| Ok((prepared, self.listen(&order)?))) {
             Ok((prepared, address)) => {
@@ -578,6 +586,13 @@ impl Agent {
     }
 
     fn tell_live(&mut self) {
+        if let (Phase::Running(watch, _), Some(known)) = (&self.phase, self.ties) {
+            let ties = watch.parent_ties();
+            if ties != known {
+                self.ties = Some(ties);
+                self.tell(&Up::Ties(ties));
+            }
+        }
         if let Phase::Running(watch, _) = &self.phase
             && watch.live != self.told_live
         {
@@ -588,10 +603,11 @@ impl Agent {
 
     fn look_after_ranks(&mut self, now: Instant) {
         let Phase::Running(watch, _) = &mut self.phase else { return };
-        watch.hear();
+        let heard = watch.hear();
         let deaths = watch.tick(now);
         watch.send_due_signals(now);
         deaths.iter().for_each(|death| self.fail(death));
+        heard.into_iter().for_each(|message| self.on_spawned(message));
         self.tell_live();
         let Phase::Running(watch, _) = &mut self.phase else { return };
         let said = watch.take_said();
@@ -605,7 +621,20 @@ impl Agent {
         };
         said.into_iter().for_each(|text| self.tell(&Up::Say(text)));
         if ended && let Phase::Running(watch, _) = &self.phase {
-            self.phase = Phase::Draining { all_well: watch.all_well };
+            self.phase = Phase::Draining { all_well: watch.all_well, bad_child: watch.bad_child };
+        }
+    }
+
+    /// A job that ranks have spawned has failed while it was connected to them: so does their job.
+    fn on_spawned(&mut self, message: Message) {
+        let Phase::Running(watch, _) = &self.phase else { return };
+        if let Message::Failed { status, text, .. } = message
+            && !self.told_failure
+            && !watch.is_forced()
+        {
+            self.told_failure = true;
+            self.tell_live();
+            self.tell(&Up::ChildFailed { text, status });
         }
     }
 
@@ -617,7 +646,7 @@ impl Agent {
             sys::SIGTSTP | sys::SIGCONT => watch.signal_everybody(signal),
             sys::SIGINT => {
                 self.tell_places();
-                self.stop_ranks(AFTER_INTERRUPT, now);
+                self.stop_ranks(AFTER_INTERRUPT, true, now);
             }
             sys::SIGTERM | sys::SIGHUP | sys::SIGQUIT => {
                 watch.pass_on_end(signal, now);
@@ -630,23 +659,25 @@ impl Agent {
 
     fn stop(&mut self, how: Stop, now: Instant) -> Result<(), BadFrame> {
         match &self.phase {
-            Phase::Idle | Phase::Ready(..) => self.phase = Phase::Draining { all_well: true },
+            Phase::Idle | Phase::Ready(..) => self.phase = Phase::Draining { all_well: true, bad_child: 0 },
             Phase::Running(..) if how == Stop::TimeLimit => self.tell_places(),
             _ => {}
         }
-        let steps = match how {
-            Stop::Failure | Stop::TimeLimit => AFTER_FAILURE,
-            Stop::QuietFailure => AFTER_QUIET_FAILURE,
-            Stop::AtOnce => AT_ONCE,
+        // Spawned jobs that are connected to a rank that failed end by themselves, and the others go on.
+        let (steps, ends_spawned_jobs) = match how {
+            Stop::Failure => (AFTER_FAILURE, false),
+            Stop::TimeLimit => (AFTER_FAILURE, true),
+            Stop::QuietFailure => (AFTER_QUIET_FAILURE, false),
+            Stop::AtOnce => (AT_ONCE, true),
         };
-        self.stop_ranks(steps, now);
+        self.stop_ranks(steps, ends_spawned_jobs, now);
         Ok(())
     }
 
-    fn stop_ranks(&mut self, steps: crate::watch::Steps, now: Instant) {
+    fn stop_ranks(&mut self, steps: crate::watch::Steps, ends_spawned_jobs: bool, now: Instant) {
         self.told_failure = true;
         if let Phase::Running(watch, _) = &mut self.phase {
-            watch.stop(steps, true, now);
+            watch.stop(steps, ends_spawned_jobs, now);
             watch.send_due_signals(now);
         }
     }
@@ -677,12 +708,12 @@ impl Agent {
         }
         let Some(up) = &mut self.up else { return };
         let moved = self.forward.work(self.node, up);
-        if let Phase::Draining { all_well } = self.phase
+        if let Phase::Draining { all_well, bad_child } = self.phase
             && !moved
             && self.forward.is_drained()
         {
             self.phase = Phase::Gone;
-            self.tell(&Up::Gone { all_well });
+            self.tell(&Up::Gone { all_well, bad_child });
         }
     }
 }

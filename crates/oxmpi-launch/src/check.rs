@@ -56,7 +56,7 @@ struct Node {
 
 impl Check {
     fn new(request: &Request, cluster: &Cluster, signals: OwnedFd) -> Result<Check, crate::start::Refusal> {
-        let plan = Plan::new(request, cluster)?;
+        let plan = Plan::new(request, cluster, None)?;
         let nodes = plan.hosts.iter().map(|host| Node { host: host.clone(), ..Node::default() }).collect();
         let (branches, events) = Branches::start(&plan.below, &plan.launcher, plan.host_timeout);
         let mut check = Check { signals, branches, nodes, probing: false };

@@ -3,11 +3,10 @@
 //! is left. `watch.rs` has the processes, `report.rs` the texts about the end of a job.
 
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::door::Door;
-use oxmpi_base::segment::{PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT, PARENTS_NONE, RankBlock, STATE_FINALIZED};
+use oxmpi_agent::message::ParentTies;
 use oxmpi_boot::spawned::Message;
 
 use crate::input::Input;
@@ -229,10 +228,7 @@ impl<'a> Job<'a> {
             self.stop(AT_ONCE, now);
         }
         if news == News::Bereft && self.is_connected() {
-            let ranks = report::ranks(self.watch.live);
-            let text = format!(
-                "process {root}, which had spawned the job and was connected to it, has ended; {ranks} stopped"
-            );
+            let text = report::orphaned(root, self.watch.live);
             self.verdict = Some(Verdict::Orphaned(text));
             // If the root has an `mpirun`, that has usually reported the root's failure already. If
             // not, this reports it.
@@ -243,15 +239,7 @@ impl<'a> Job<'a> {
 
     /// Whether the failure of this job must end the processes that spawned it.
     fn is_connected(&self) -> bool {
-        let stays =
-            |block: &&RankBlock| block.state.load(Acquire) != STATE_FINALIZED && block.leaving.load(Acquire) == 0;
-        let has_left = self.watch.blocks().any(|block| block.parents.load(Acquire) == PARENTS_LEFT);
-        self.watch.blocks().filter(stays).any(|block| match block.parents.load(Acquire) {
-            PARENTS_CONNECTED => true,
-            // The ranks leave together.
-            PARENTS_LEAVING => !has_left,
-            _ => false,
-        })
+        ParentTies::are_connected([self.watch.parent_ties()].into_iter())
     }
 
     /// Reports the failure of this job, once, to the processes that spawned it and are connected to
@@ -404,11 +392,7 @@ impl<'a> Job<'a> {
         match &self.verdict {
             None => (None, self.watch.bad_child),
             Some(Verdict::Failed(failure)) => (Some(failure.text()), failure.ending.status()),
-            Some(Verdict::ChildFailed(text, status, others)) => {
-                let too =
-                    if *others == 0 { String::new() } else { format!("; {} stopped too", report::ranks(*others)) };
-                (Some(format!("in a spawned job, {text}{too}")), *status)
-            }
+            Some(Verdict::ChildFailed(text, status, others)) => (Some(report::child_failed(text, *others)), *status),
             Some(Verdict::Unwanted) => (None, 0),
             Some(Verdict::Orphaned(text)) => (Some(text.clone()), 1),
             Some(Verdict::Signalled(signal, ..)) if *signal != sys::SIGINT && self.watch.all_well => (None, 0),
@@ -432,14 +416,16 @@ impl<'a> Job<'a> {
         if spawned.is_taken() {
             return (text.filter(|_| !self.told_parents), status);
         }
-        let came = |block: &RankBlock| block.parents.load(Acquire) != PARENTS_NONE;
         let text = match (text, &self.verdict) {
             (_, Some(Verdict::Unwanted)) => return (None, 0),
-            (None, None) if self.watch.blocks().all(came) => {
+            (None, None) if self.watch.parent_ties().came => {
                 spawned.await_root();
                 return (None, status);
             }
-            (None, None) => report::never_came(&self.watch.ranks.list),
+            (None, None) => {
+                let ranks = &self.watch.ranks.list;
+                report::never_came(ranks.first().map_or("", |rank| &rank.program), ranks.len())
+            }
             (None, _) => format!("the job was stopped with status {status}"),
             (Some(text), _) => text,
         };

@@ -77,7 +77,7 @@ fn main() {
         Ok(Command::Run(request)) => match &request.settings.cluster {
             None => job::run(&request, None),
             Some(cluster) if request.settings.check_hosts => check::run(&request, cluster),
-            Some(cluster) => root::run(&request, cluster),
+            Some(cluster) => root::run(&request, cluster, None),
         },
         Ok(Command::Help(text)) => print(&text),
         Ok(Command::Version) => print(&format!("{called} (OxMPI) {}\n", env!("CARGO_PKG_VERSION"))),
@@ -101,15 +101,11 @@ fn spawn(arguments: Vec<OsString>) -> i32 {
     };
     match options::parse("mpirun", arguments) {
         Ok(Command::Run(mut request)) => {
-            if let Some(cluster) = &request.settings.cluster {
-                let hosts: Vec<&str> = cluster.hosts.iter().map(|host| host.name.as_str()).collect();
-                return spawned.refuse(&format!(
-                    "processes cannot be spawned on {}: OxMPI spawns them on this machine only",
-                    hosts.join(", ")
-                ));
-            }
             Spawned::unquote(&mut request);
-            job::run(&request, Some(spawned))
+            match &request.settings.cluster {
+                Some(cluster) => root::run(&request, cluster, Some(spawned)),
+                None => job::run(&request, Some(spawned)),
+            }
         }
         Ok(_) => spawned.refuse("there is no program to start"),
         Err(Mistake(text)) => spawned.refuse(&text),

@@ -47,7 +47,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(request: &Request, cluster: &Cluster) -> Result<Plan, Refusal> {
+    /// `parent`: the port of the processes that spawned the job, if some have.
+    pub fn new(request: &Request, cluster: &Cluster, parent: Option<&str>) -> Result<Plan, Refusal> {
         let settings = &request.settings;
         let wrong = |text: String| Refusal { text, status: 2 };
         let launcher = launcher::plan(cluster).map_err(wrong)?;
@@ -112,6 +113,8 @@ impl Plan {
             port_range: cluster.port_range,
             net_interface: cluster.net_interface.clone(),
             host_timeout,
+            parent: parent.map(String::from),
+            spawn_options: cluster.spawn_options(),
         };
         let mut orders: Vec<Order> = everyone.iter().map(|&node| order(node)).collect();
         let mut runs: Vec<Vec<u32>> = below.iter().map(|below| below.nodes.clone()).collect();
@@ -210,7 +213,7 @@ pub fn work(order: &Order) -> Result<Work, Refusal> {
         seats,
         nodes,
         universe_size: order.universe_size as usize,
-        parent: None,
+        parent: order.parent.clone(),
         network: None,
     })
 }
@@ -249,7 +252,7 @@ mod tests {
     fn plan(line: &str) -> Plan {
         let Ok(Command::Run(request)) = parse("mpirun", line.split_whitespace().map(OsString::from)) else { panic!() };
         let cluster = request.settings.cluster.as_ref().unwrap();
-        Plan::new(&request, cluster).unwrap_or_else(|refusal| panic!("{}", refusal.text))
+        Plan::new(&request, cluster, None).unwrap_or_else(|refusal| panic!("{}", refusal.text))
     }
 
     #[test]

@@ -7,8 +7,8 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_base::segment::{IN_CALL, RankBlock, STATE_ABORTED, STATE_ABSENT, STATE_FINALIZED, STATE_RUNNING};
 
 use crate::record::Loss;
-use crate::start::Rank;
 use crate::sys;
+use crate::sys::Pid;
 
 /// How a rank's process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,9 +222,20 @@ pub fn ranks(count: usize) -> String {
 }
 
 /// Of a spawned job that has ended well, but not as its parents expect.
-pub fn never_came(ranks: &[Rank]) -> String {
-    let program = ranks.first().map_or("", |rank| &rank.program);
-    format!("the {} processes of the program `{program}` ended without calling MPI_Init", ranks.len())
+pub fn never_came(program: &str, ranks: usize) -> String {
+    format!("the {ranks} processes of the program `{program}` ended without calling MPI_Init")
+}
+
+/// Of a spawned job whose parents have ended.
+pub fn orphaned(root: Pid, live: usize) -> String {
+    let ranks = ranks(live);
+    format!("process {root}, which had spawned the job and was connected to it, has ended; {ranks} stopped")
+}
+
+/// The end of a job of which so many ranks were stopped because a job that they had spawned failed.
+pub fn child_failed(text: &str, others: usize) -> String {
+    let too = if others == 0 { String::new() } else { format!("; {} stopped too", ranks(others)) };
+    format!("in a spawned job, {text}{too}")
 }
 
 /// Output that could not be written to files.

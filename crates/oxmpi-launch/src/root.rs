@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use oxmpi_agent::frame::{BadFrame, Class, Credit, EVERY_NODE, Frame};
 use oxmpi_agent::message::{
-    self, Below, Down, FailedRank, LauncherOrder, Machine, NodeAddresses, Order, RankPlace, Stop, Up,
+    self, Below, Down, FailedRank, LauncherOrder, Machine, NodeAddresses, Order, ParentTies, RankPlace, Stop, Up,
 };
 use oxmpi_base::cpus::CpuSet;
 
@@ -22,6 +22,7 @@ use crate::output::{Channel, Destination, Outputs};
 use crate::record::Record;
 use crate::report::{self, Where};
 use crate::share;
+use crate::spawned::{News, Spawned};
 use crate::stage;
 use crate::start::{self, Refusal};
 use crate::sys;
@@ -32,8 +33,9 @@ const END: Duration = Duration::from_secs(15);
 /// Time for the launchers to end after the agents.
 const LEAVE: Duration = Duration::from_secs(3);
 
-/// Runs a job to its end and returns the exit status of `mpirun`.
-pub fn run(request: &Request, cluster: &Cluster) -> i32 {
+/// Runs a job to its end and returns the exit status of `mpirun`. `spawned` is set for a job that `MPI_Comm_spawn` of
+/// another job started.
+pub fn run(request: &Request, cluster: &Cluster, mut spawned: Option<Spawned>) -> i32 {
     let signals = match sys::take_signals(&job::TAKEN) {
         Ok((signals, _)) => signals,
         Err(error) => {
@@ -41,22 +43,31 @@ pub fn run(request: &Request, cluster: &Cluster) -> i32 {
             return 1;
         }
     };
+    let refuse = |refusal: Refusal, spawned: Option<Spawned>| match spawned {
+        Some(mut spawned) => spawned.refuse(&refusal.text),
+        None => {
+            eprintln!("mpirun: {}", refusal.text);
+            refusal.status
+        }
+    };
     if cluster.stage_in != StageIn::Nothing
         && let Err(refusal) = stage::stage_in(request, cluster)
     {
-        eprintln!("mpirun: {}", refusal.text);
-        return refusal.status;
+        return refuse(refusal, spawned);
     }
+    let parent = spawned.as_ref().map(|spawned| spawned.port.clone());
     let mut hosts = cluster.hosts.clone();
     loop {
         let cluster = Cluster { hosts: std::mem::take(&mut hosts), ..cluster.clone() };
-        match Root::new(request, &cluster, &signals).map(Root::run) {
-            Ok(Outcome::Ended(status)) => return status,
+        let root = match Root::new(request, &cluster, &signals, parent.as_deref()) {
+            Ok(root) => Root { spawned: spawned.take(), ..root },
+            Err(refusal) => return refuse(refusal, spawned),
+        };
+        match root.run() {
+            Outcome::Ended(status) => return status,
             // Each round has fewer hosts than the one before.
-            Ok(Outcome::SameMachine(same)) => hosts = share::rename(&cluster.hosts, &same),
-            Err(refusal) => {
-                eprintln!("mpirun: {}", refusal.text);
-                return refusal.status;
+            Outcome::SameMachine(same, parents) => {
+                (hosts, spawned) = (share::rename(&cluster.hosts, &same), parents.map(|parents| *parents));
             }
         }
     }
@@ -67,7 +78,7 @@ enum Outcome {
     /// The exit status.
     Ended(i32),
     /// Nothing was started, because these pairs of names, a later one and the first, mean one machine.
-    SameMachine(Vec<(String, String)>),
+    SameMachine(Vec<(String, String)>, Option<Box<Spawned>>),
 }
 
 struct Root<'a> {
@@ -90,6 +101,8 @@ struct Root<'a> {
     input: SentInput,
     verdict: Option<Verdict>,
     all_well: bool,
+    /// Exit status of the first spawned job that failed.
+    bad_child: i32,
     places: Vec<RankPlace>,
     time_limit: Option<Instant>,
     /// When the agents were told to end the job.
@@ -98,6 +111,16 @@ struct Root<'a> {
     hurry: bool,
     /// Names that the ranks have published.
     names: JobNames,
+    /// The processes that spawned this job.
+    spawned: Option<Spawned>,
+    /// Their `mpirun` reports the failure of this job, because its own job ends for it.
+    told_parents: bool,
+    /// The process that spawned this job must end with it.
+    takes_root_along: bool,
+    /// The first program, as the user typed it.
+    program: String,
+    /// The agents were told to start the ranks.
+    has_run: bool,
 }
 
 struct Node {
@@ -114,6 +137,8 @@ struct Node {
     stdin: Option<Credit>,
     /// Bytes of output that were shown and not acknowledged.
     shown: usize,
+    /// How its ranks are tied to the processes that spawned the job.
+    ties: ParentTies,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,6 +154,9 @@ enum Phase {
 enum Verdict {
     /// A rank failed, and so many others were stopped.
     Failed(FailedRank, usize),
+    /// A spawned job failed while it was connected to the ranks: its text, its status, and the number of ranks that were
+    /// stopped.
+    ChildFailed(String, i32, usize),
     /// A host or an agent failed.
     Lost(String),
     /// `mpirun` received a signal: the number of live ranks.
@@ -136,12 +164,21 @@ enum Verdict {
     TimedOut,
     OutputGone,
     Trouble(String, i32),
+    /// A spawned job that its root no longer wants.
+    Unwanted,
+    /// A spawned job whose parents ended while it was connected to them.
+    Orphaned(String),
 }
 
 impl<'a> Root<'a> {
-    fn new(request: &'a Request, cluster: &Cluster, signals: &'a OwnedFd) -> Result<Root<'a>, Refusal> {
+    fn new(
+        request: &'a Request,
+        cluster: &Cluster,
+        signals: &'a OwnedFd,
+        parent: Option<&str>,
+    ) -> Result<Root<'a>, Refusal> {
         let settings = &request.settings;
-        let plan = Plan::new(request, cluster)?;
+        let plan = Plan::new(request, cluster, parent)?;
         let mut outputs = Outputs::new(settings.label, settings.merge_stderr)
             .map_err(start::cannot("watch the output of the ranks"))?;
         plan.warnings.iter().for_each(|text| outputs.say(text));
@@ -162,6 +199,7 @@ impl<'a> Root<'a> {
                 tried_here: false,
                 stdin: reads.then(Credit::default),
                 shown: 0,
+                ties: ParentTies::default(),
             })
             .collect();
         let (mut branches, events) = Branches::start(&plan.below, &plan.launcher, plan.host_timeout);
@@ -186,11 +224,17 @@ impl<'a> Root<'a> {
             nodes,
             verdict: None,
             all_well: true,
+            bad_child: 0,
             places: Vec::new(),
             time_limit: settings.timeout.map(|limit| Instant::now() + limit),
             stopped_at: None,
             hurry: false,
             names: JobNames::default(),
+            spawned: None,
+            told_parents: false,
+            takes_root_along: false,
+            has_run: false,
+            program: request.blocks.first().map_or(String::new(), |block| block.program.to_string_lossy().into_owned()),
         };
         events.into_iter().for_each(|event| root.on_event(event, Instant::now()));
         Ok(root)
@@ -216,10 +260,11 @@ impl<'a> Root<'a> {
             self.acknowledge();
             self.on_output_trouble();
             self.send_input(now);
+            self.hear_parents(now);
             self.on_time(now);
             if !self.same_machine.is_empty() {
                 self.close();
-                return Outcome::SameMachine(self.same_machine);
+                return Outcome::SameMachine(self.same_machine, self.spawned.map(Box::new));
             }
             if self.nodes.iter().all(|node| self.is_over(node)) {
                 break;
@@ -229,6 +274,7 @@ impl<'a> Root<'a> {
             self.branches.poll_for(&mut fds);
             self.outputs.poll_for(&mut fds);
             self.input.poll_for(&mut fds, self.room(), now);
+            self.spawned.iter().for_each(|spawned| spawned.poll_for(&mut fds));
             wake = self.deadline(now);
             if let Err(error) = sys::poll(&mut fds, Some(wake.saturating_duration_since(now))) {
                 self.say(&format!("cannot wait for the agents: {error}"));
@@ -242,7 +288,9 @@ impl<'a> Root<'a> {
 
     fn deadline(&self, now: Instant) -> Instant {
         let end = self.stopped_at.map(|at| (at + END).max(now + Duration::from_millis(100)));
-        let all = [self.branches.deadline(), self.outputs.deadline(), self.time_limit, self.input.deadline(), end];
+        let parents = self.spawned.as_ref().and_then(Spawned::deadline);
+        let (outputs, input) = (self.outputs.deadline(), self.input.deadline());
+        let all = [self.branches.deadline(), outputs, self.time_limit, input, end, parents];
         all.into_iter().flatten().fold(now + Duration::from_secs(1), Instant::min)
     }
 
@@ -312,8 +360,10 @@ impl<'a> Root<'a> {
                 }
             }
             Up::Running { said } => said.iter().for_each(|text| self.say(&printable(text))),
+            Up::Ties(ties) => node.ties = ties,
             Up::Live(live) => node.live = (live as usize).min(node.ranks.len()),
             Up::Failed(failed) => self.on_failure(*failed),
+            Up::ChildFailed { text, status } => self.on_child_failure(printable(&text), status & 0xff),
             Up::Trouble { text, status } => {
                 let text = printable(&text);
                 let text = if text.contains(&node.host) { text } else { format!("host {}: {text}", node.host) };
@@ -321,9 +371,12 @@ impl<'a> Root<'a> {
             }
             Up::Say(text) => self.say(&printable(&text)),
             Up::Places(places) => self.places.extend(places),
-            Up::Gone { all_well } => {
+            Up::Gone { all_well, bad_child } => {
                 (node.phase, node.live) = (Phase::Gone, 0);
                 self.all_well &= all_well;
+                if self.bad_child == 0 {
+                    self.bad_child = bad_child & 0xff;
+                }
             }
             Up::Lost { node, host, text } => self.lose(node, &host, &text),
             Up::Unstarted { below, text } => self.start_here(below, text),
@@ -358,6 +411,7 @@ impl<'a> Root<'a> {
             return Ok(());
         }
         self.nodes.iter_mut().for_each(|node| node.phase = Phase::Running);
+        self.has_run = true;
         let nodes = self.nodes.iter().filter_map(|node| node.address.clone()).collect();
         self.branches.send(EVERY_NODE, &Down::Go { nodes })
     }
@@ -399,6 +453,73 @@ impl<'a> Root<'a> {
         }
     }
 
+    // ---- the processes that spawned this job ----
+
+    fn hear_parents(&mut self, now: Instant) {
+        let Some(spawned) = &mut self.spawned else { return };
+        let (news, root) = (spawned.look(now), spawned.root());
+        if self.verdict.is_some() {
+            // The job may have failed before the root took it.
+            return self.tell_parents();
+        }
+        match news {
+            News::Unwanted => self.fail(Verdict::Unwanted, Stop::AtOnce),
+            News::Bereft if self.is_connected() => {
+                self.fail(Verdict::Orphaned(report::orphaned(root, self.live())), Stop::Failure);
+                self.tell_parents();
+            }
+            News::Bereft | News::Nothing => {}
+        }
+    }
+
+    fn is_connected(&self) -> bool {
+        ParentTies::are_connected(self.nodes.iter().map(|node| node.ties))
+    }
+
+    /// Reports the failure of this job, once, to the processes that spawned it and are connected to it.
+    fn tell_parents(&mut self) {
+        let (text, status) = match &self.verdict {
+            Some(Verdict::Failed(..) | Verdict::ChildFailed(..) | Verdict::Orphaned(_) | Verdict::Lost(_)) => {
+                self.ending()
+            }
+            _ => return,
+        };
+        let connected = self.is_connected();
+        if let Some(spawned) = &mut self.spawned
+            && spawned.is_taken()
+            && connected
+            && !self.takes_root_along
+        {
+            self.told_parents = spawned.tell(status, &text.unwrap_or_default());
+            self.takes_root_along = true;
+            spawned.signal_root(sys::SIGTERM);
+        }
+    }
+
+    /// The final message and the status of a spawned job. Until the root has taken the job, everything is reported to the
+    /// root.
+    fn conclude_spawned(&self, mut spawned: Spawned, text: Option<String>, status: i32) -> (Option<String>, i32) {
+        if spawned.is_taken() {
+            return (text.filter(|_| !self.told_parents), status);
+        }
+        let text = match (text, &self.verdict) {
+            (_, Some(Verdict::Unwanted)) => return (None, 0),
+            (None, None) if self.nodes.iter().all(|node| node.ties.came) => {
+                spawned.await_root();
+                return (None, status);
+            }
+            (None, None) => report::never_came(&self.program, self.size),
+            (None, _) => format!("the job was stopped with status {status}"),
+            (Some(text), _) => text,
+        };
+        let started = if self.has_run { self.size } else { 0 };
+        if spawned.report(started, &text) && !spawned.tell(status, &text) {
+            spawned.signal_root(sys::SIGTERM);
+            return (Some(text), status);
+        }
+        (None, 0)
+    }
+
     // ---- how it ends ----
 
     fn on_failure(&mut self, mut failed: FailedRank) {
@@ -409,6 +530,16 @@ impl<'a> Root<'a> {
         } else {
             let how = if failed.quiet { Stop::QuietFailure } else { Stop::Failure };
             self.fail(Verdict::Failed(failed, live), how);
+        }
+    }
+
+    /// A job that ranks have spawned failed while it was connected to them.
+    fn on_child_failure(&mut self, text: String, status: i32) {
+        let others = if self.settings.keep_going { 0 } else { self.live() };
+        let verdict = Verdict::ChildFailed(text, status, others);
+        match self.settings.keep_going {
+            true => drop(self.verdict.get_or_insert(verdict)),
+            false => self.fail(verdict, Stop::Failure),
         }
     }
 
@@ -582,6 +713,10 @@ impl<'a> Root<'a> {
             }
         }
         let (text, status) = self.ending();
+        let (text, status) = match self.spawned.take() {
+            Some(spawned) => self.conclude_spawned(spawned, text, status),
+            None => (text, status),
+        };
         let losses = self.outputs.losses();
         if let Some(text) = text {
             self.say(&text);
@@ -595,22 +730,26 @@ impl<'a> Root<'a> {
 
     fn ending(&self) -> (Option<String>, i32) {
         match &self.verdict {
+            None if self.bad_child != 0 => (None, self.bad_child),
             None => (None, i32::from(!self.all_well)),
             Some(Verdict::Failed(failed, others)) => {
                 (Some(format!("{}{}", failed.text, report::stopped(*others))), failed.status & 0xff)
             }
+            Some(Verdict::ChildFailed(text, status, others)) => (Some(report::child_failed(text, *others)), *status),
             Some(Verdict::Lost(text)) => (Some(text.clone()), 1),
             Some(Verdict::Signalled(signal, _)) if *signal != sys::SIGINT && self.all_well => (None, 0),
             Some(Verdict::Signalled(signal, live)) => {
                 let ranks = report::ranks(*live);
                 let text = format!("received {}; {ranks} stopped:{}", sys::signal_text(*signal), self.whereabouts());
-                ((!self.settings.quiet).then_some(text), 128 + signal)
+                ((!self.settings.quiet && self.spawned.is_none()).then_some(text), 128 + signal)
             }
             Some(Verdict::TimedOut) => {
                 let limit = self.settings.timeout.unwrap_or_default().as_secs_f64();
                 let places = self.whereabouts();
                 (Some(format!("the time limit of {limit} s was reached and the job was stopped:{places}")), 124)
             }
+            Some(Verdict::Unwanted) => (None, 0),
+            Some(Verdict::Orphaned(text)) => (Some(text.clone()), 1),
             Some(Verdict::OutputGone) => (None, 128 + sys::SIGPIPE),
             Some(Verdict::Trouble(text, status)) => (Some(text.clone()), *status),
         }

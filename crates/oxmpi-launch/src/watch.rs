@@ -6,9 +6,13 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
+use oxmpi_agent::message::ParentTies;
 use oxmpi_base::lifeline::process_lives;
 use oxmpi_base::pid;
-use oxmpi_base::segment::{RankBlock, STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING};
+use oxmpi_base::segment::{
+    PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT, PARENTS_NONE, RankBlock, STATE_ABORTED, STATE_FINALIZED,
+    STATE_RUNNING,
+};
 use oxmpi_boot::spawned::Message;
 
 use crate::mailbox::Mailbox;
@@ -280,6 +284,19 @@ impl Watch {
     /// What every rank of this machine says of itself.
     pub fn blocks(&self) -> impl Iterator<Item = &RankBlock> {
         (0..self.states.len()).map(|rank| self.ranks.block(rank))
+    }
+
+    /// How the ranks of this machine are tied to the processes that spawned their job.
+    pub fn parent_ties(&self) -> ParentTies {
+        let stays =
+            |block: &&RankBlock| block.state.load(Acquire) != STATE_FINALIZED && block.leaving.load(Acquire) == 0;
+        let is = |block: &RankBlock, tie: u32| block.parents.load(Acquire) == tie;
+        ParentTies {
+            came: self.blocks().all(|block| !is(block, PARENTS_NONE)),
+            connected: self.blocks().filter(stays).any(|block| is(block, PARENTS_CONNECTED)),
+            leaving: self.blocks().filter(stays).any(|block| is(block, PARENTS_LEAVING)),
+            left: self.blocks().any(|block| is(block, PARENTS_LEFT)),
+        }
     }
 
     /// Where the live ranks are, and what they say that they wait for.

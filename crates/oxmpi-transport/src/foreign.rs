@@ -44,6 +44,9 @@ struct Known {
     ended: Option<Ended>,
     /// For a process that is reached over TCP: what is known of its end.
     stage: Option<Stage>,
+    /// It was seen to have ended well. Its last connection may still be on its way from the agent, so
+    /// that counts at the next look only.
+    is_ending: bool,
 }
 
 /// How a foreign process has ended.
@@ -248,7 +251,7 @@ impl NodeMemory {
         if index == known.len() {
             known.push(None);
         }
-        known[index] = Some(Known { id, ended: None, stage });
+        known[index] = Some(Known { id, ended: None, stage, is_ending: false });
         let peer = self.foreign_process(index);
         self.foreign.peers.insert(id, peer);
         peer
@@ -359,6 +362,12 @@ impl NodeMemory {
         for index in 0..self.foreign.known.len() {
             let Some(Known { ended, .. }) = self.foreign.known[index] else { continue };
             let peer = self.foreign_process(index);
+            if let Some(Known { stage: Some(Stage::Ended), is_ending: is_ending @ false, .. }) =
+                &mut self.foreign.known[index]
+            {
+                *is_ending = true;
+                continue;
+            }
             let found = ended.or_else(|| self.look_at(peer, &is_broken));
             if let (Some(found), Some(known)) = (found, &mut self.foreign.known[index]) {
                 known.ended = Some(found);

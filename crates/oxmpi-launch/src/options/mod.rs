@@ -105,6 +105,8 @@ pub struct Settings {
     pub cluster: Option<Cluster>,
     /// Options that the agents parse again.
     pub agent_options: Vec<String>,
+    /// Options for spawned jobs that follow from the hosts of this one.
+    pub spawn_options: Vec<String>,
     /// Names of Open MPI's component parameters on the command line; `mpirun` says once that they
     /// are ignored.
     pub mca: Vec<String>,
@@ -143,6 +145,39 @@ pub enum StageIn {
     All,
 }
 
+impl Cluster {
+    /// The options with which a spawned job gets to the same hosts in the same way.
+    pub fn spawn_options(&self) -> Vec<String> {
+        let hosts: Vec<String> = self.hosts.iter().map(|host| format!("{}:{}", host.name, host.slots)).collect();
+        let mut words = vec!["--spawn-hosts".into(), hosts.join(",")];
+        let mut add = |name: &str, value: Option<String>| {
+            words.extend(value.into_iter().flat_map(|value| [name.to_string(), value]));
+        };
+        if self.pretended {
+            add("--pretend-hosts", Some(self.hosts.len().to_string()));
+        } else {
+            add("--launcher", self.launcher.map(|launcher| launcher.name().into()));
+        }
+        add("--launcher-exec", self.command.clone());
+        add("--fan-out", self.fan_out.map(|count| count.to_string()));
+        add("--prefix", self.prefix.as_ref().map(|prefix| prefix.to_string_lossy().into_owned()));
+        add("--port-range", self.port_range.map(|(first, last)| format!("{first}-{last}")));
+        add("--net-interface", self.net_interface.clone());
+        add("--host-timeout", self.host_timeout.map(|seconds| seconds.to_string()));
+        words
+    }
+}
+
+impl Launcher {
+    fn name(self) -> &'static str {
+        match self {
+            Launcher::Ssh => "ssh",
+            Launcher::Rsh => "rsh",
+            Launcher::Local => "local",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Launcher {
     #[default]
@@ -176,6 +211,7 @@ impl Settings {
         if let Some(size) = self.universe_size {
             ["-usize", &size.to_string()].into_iter().for_each(&mut add);
         }
+        words.extend(self.spawn_options.iter().cloned());
         words
     }
 }
@@ -241,6 +277,8 @@ struct Parser {
     request: Request,
     hosts: Vec<Host>,
     pretend_hosts: Option<usize>,
+    /// The hosts of the job that spawned this one.
+    job_hosts: Vec<Host>,
     /// Without its hosts.
     cluster: Cluster,
 }
@@ -255,7 +293,7 @@ enum Done {
 
 impl Parser {
     fn finish(self) -> Result<Command> {
-        let Parser { mut request, hosts, pretend_hosts, mut cluster } = self;
+        let Parser { mut request, mut hosts, pretend_hosts, job_hosts, mut cluster } = self;
         if let (None, Some(text)) = (cluster.port_range, std::env::var_os(PORT_RANGE).filter(|text| !text.is_empty())) {
             cluster.port_range = Some(values::port_range(&text.to_string_lossy()).ok_or_else(|| {
                 Mistake(format!(
@@ -264,7 +302,16 @@ impl Parser {
                 ))
             })?);
         }
-        if let Some(count) = pretend_hosts {
+        if !job_hosts.is_empty() {
+            hosts = hosts_of_job(hosts, job_hosts, pretend_hosts.is_some())?;
+            if pretend_hosts.is_some() {
+                let slots = pretended_hosts(hosts.len(), &request);
+                hosts.iter_mut().zip(slots).for_each(|(host, pretended)| host.slots = pretended.slots);
+                (cluster.pretended, cluster.launcher) = (true, Some(Launcher::Local));
+            }
+            cluster.hosts = share::merge(&hosts);
+            request.settings.cluster = Some(cluster);
+        } else if let Some(count) = pretend_hosts {
             if !hosts.is_empty() || request.settings.pretend_nodes.is_some() {
                 return Err(Mistake(
                     "--pretend-hosts stands for the hosts of a job: give neither --host, --hostfile nor --pretend-nodes".into(),
@@ -421,6 +468,7 @@ impl Parser {
             Key::CheckHosts => settings.check_hosts = true,
             Key::PretendNodes => settings.pretend_nodes = Some(values.pretend_nodes()?),
             Key::PretendHosts => self.pretend_hosts = Some(values.count()?),
+            Key::SpawnHosts => self.job_hosts = hosts::parse_list(&values.text()?).map_err(Mistake)?,
             Key::Launcher => self.cluster.launcher = Some(values.launcher()?),
             Key::LauncherExec => self.cluster.command = Some(values.text()?),
             Key::FanOut => self.cluster.fan_out = Some(values.count()?),
@@ -462,6 +510,21 @@ impl Parser {
         }
         Ok(())
     }
+}
+
+/// The hosts of a spawned job: those that it names, which must be hosts of the job that spawns it, or all of that. A name
+/// of this machine stands for the host of the job that it is; pretended hosts are all this machine.
+fn hosts_of_job(named: Vec<Host>, of_job: Vec<Host>, pretended: bool) -> Result<Vec<Host>> {
+    let is_meant = |known: &Host, name: &str| {
+        known.name == name || hosts::is_here(name) && (pretended || hosts::is_here(&known.name))
+    };
+    if let Some(other) = named.iter().find(|host| !of_job.iter().any(|known| is_meant(known, &host.name))) {
+        let known: Vec<&str> = of_job.iter().map(|host| host.name.as_str()).collect();
+        let known = known.join(", ");
+        return Err(Mistake(format!("host {} is not one of the hosts of the job that spawns: {known}", other.name)));
+    }
+    let is_chosen = |known: &Host| named.is_empty() || named.iter().any(|host| is_meant(known, &host.name));
+    Ok(of_job.into_iter().filter(is_chosen).collect())
 }
 
 /// So many hosts, whose slots add up to the ranks of the job.

@@ -46,6 +46,7 @@ pub enum Key {
     NoOversubscribe,
     PretendNodes,
     PretendHosts,
+    SpawnHosts,
     Launcher,
     LauncherExec,
     FanOut,
@@ -275,6 +276,8 @@ pub const GROUPS: [Group; 7] = [
             // For tests of OxMPI itself: CONTRIBUTING.md tells what it does.
             spec(Key::PretendNodes, &["pretend-nodes"], &["NODES"], ""),
             spec(Key::PretendHosts, &["pretend-hosts"], &["N"], ""),
+            // For the mpirun of a spawned job.
+            spec(Key::SpawnHosts, &["spawn-hosts"], &["HOSTS"], ""),
         ],
     },
     Group {

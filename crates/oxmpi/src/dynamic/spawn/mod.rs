@@ -16,6 +16,8 @@ use orphan::Child;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result};
+use oxmpi_base::trust;
+use oxmpi_boot::env;
 use oxmpi_boot::spawned::Kind;
 use oxmpi_core::agreement::{AgreementIo, Participants};
 use oxmpi_core::call::{Call, Guard};
@@ -118,7 +120,9 @@ impl Attempt {
         if counts.iter().all(|count| count.spawned == 0) {
             return Ok(Attempt { counts, port: String::new(), child: None });
         }
-        let port = ports::open_port(call, guard, false)?;
+        // Children of a job that has other hosts may be there.
+        let for_other_hosts = trust::text(env::SPAWN).is_some_and(|text| text.contains("--spawn-hosts"));
+        let port = ports::open_port(call, guard, for_other_hosts)?;
         let kind = if guard.appnum.is_some() { Kind::Rank } else { Kind::Alone };
         match Child::start(&port, kind, &orders.words()) {
             Ok(child) => Ok(Attempt { counts, port, child: Some(child) }),

@@ -2,7 +2,7 @@
 //!
 //! | info key | meaning |
 //! |---|---|
-//! | `host` | must be this machine; `mpirun` says so if it is not |
+//! | `host`, `hostfile` | hosts of the job, by default all of them; `mpirun` says so if one is not |
 //! | `arch` | must be this machine's, as `uname -m` has it |
 //! | `wdir`, `path` | `-wdir`, `-path` |
 //! | `soft` | see `soft.rs` |
@@ -129,7 +129,7 @@ fn check_arch(info: &Info) -> Result<()> {
 fn options(number: usize, info: &Info) -> Result<Vec<Vec<u8>>> {
     let mut options = Vec::new();
     let mut add = |name: &str, value: &[u8]| options.extend([name.as_bytes().to_vec(), value.to_vec()]);
-    for (key, option) in [("host", "-host"), ("wdir", "-wdir"), ("path", "-path")] {
+    for (key, option) in [("host", "-host"), ("hostfile", "-hostfile"), ("wdir", "-wdir"), ("path", "-path")] {
         if let Some(value) = info.get(key.as_bytes())? {
             add(option, value.trim_ascii());
         }
