@@ -81,7 +81,9 @@ impl Process {
     /// anything.
     #[cold]
     pub fn look_around(&mut self, alone: bool) {
-        self.gone = Gone { peers: self.engine.node().finalized(), alone };
+        let mut peers = self.engine.node().finalized();
+        peers.extend(self.engine.parted());
+        self.gone = Gone { peers, alone };
         if self.engine.node().may_lose_peers() {
             self.look_for_dead();
         }
@@ -162,7 +164,7 @@ impl Process {
                     member(rank, comm),
                     route.tag
                 );
-                Some(Error::new(class_of(route.peer), text))
+                Some(Error::new(class_of(self.engine.node(), route.peer), text))
             }
         }
     }
@@ -171,12 +173,16 @@ impl Process {
     /// finalized.
     pub fn hopeless_run(&self, run: &Run) -> Option<Error> {
         let comm = self.world_comm_of(run.stage().comm_context())?;
-        let awaited = |op| match self.engine.pending(op)? {
+        let gone = self.awaited_by_run(run).find(|&peer| self.gone.contains(peer));
+        gone.map(|peer| absent(self.engine.node(), peer, comm))
+    }
+
+    /// The processes that a collective operation by messages waits for.
+    pub(crate) fn awaited_by_run<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = Peer> + 'a {
+        run.operations().filter_map(|op| match self.engine.pending(op)? {
             Pending::Recv(pattern) => run.stage().sender(&pattern),
             Pending::Send(route) => Some(route.peer),
-        };
-        let gone = run.operations().filter_map(awaited).find(|&peer| self.gone.contains(peer));
-        gone.map(|peer| absent(peer, comm))
+        })
     }
 
     /// Why no message that a pattern accepts will come, if all possible senders have finalized.
@@ -198,7 +204,7 @@ impl Process {
                 "all other ranks of {} have called MPI_Finalize, so {tag} will come{unmatched}",
                 comm.describe()
             );
-            return Some(Error::new(class_of(any), text));
+            return Some(Error::new(class_of(self.engine.node(), any), text));
         };
         let peer = Some(rank).filter(|&rank| rank < comm.group.len()).map(|rank| comm.group.peer(Rank::new(rank)))?;
         if peer == own || !self.gone.contains(peer) {
@@ -206,7 +212,7 @@ impl Process {
         }
         let unmatched = self.unmatched_from(pattern);
         let text = format!("{} has called MPI_Finalize, so {tag} will come from it{unmatched}", member(rank, comm));
-        Some(Error::new(class_of(peer), text))
+        Some(Error::new(class_of(self.engine.node(), peer), text))
     }
 
     /// Messages from the senders of a pattern, on its communicator, that have arrived and were not
@@ -346,8 +352,8 @@ impl Process {
 const MOST_TAGS: usize = 8;
 
 /// A process of another job that is gone has ended, as far as this one can tell.
-fn class_of(peer: Peer) -> i32 {
-    if peer.is_far() { MPI_ERR_PROC_ABORTED } else { MPI_ERR_OTHER }
+fn class_of(node: &NodeMemory, peer: Peer) -> i32 {
+    if node.is_foreign(peer) { MPI_ERR_PROC_ABORTED } else { MPI_ERR_OTHER }
 }
 
 /// A process as a member of a communicator.
@@ -369,9 +375,12 @@ fn member(rank: usize, comm: &Comm) -> String {
 
 /// The error of a collective call that a rank has not made, and never will.
 #[cold]
-pub fn absent(peer: Peer, comm: &Comm) -> Error {
+pub fn absent(node: &NodeMemory, peer: Peer, comm: &Comm) -> Error {
     let who = member_named(peer, comm).unwrap_or_else(|| comm.describe());
-    Error::new(class_of(peer), format!("{who} has called MPI_Finalize without making this call, which waits for it"))
+    Error::new(
+        class_of(node, peer),
+        format!("{who} has called MPI_Finalize without making this call, which waits for it"),
+    )
 }
 
 /// The error of an operation that cannot complete because a process has ended, of another job or on

@@ -3,7 +3,8 @@
 
 use oxmpi_base::address::JobId;
 use oxmpi_base::segment::Segment;
-use oxmpi_core::engine::{Engine, Mode, Route};
+use oxmpi_core::comm::Ranks;
+use oxmpi_core::engine::{Engine, Mode, News, Position, Route};
 use oxmpi_core::matching::Pattern;
 use oxmpi_datatype::{Source, Target};
 use oxmpi_transport::{Head, Links, Peer, Slot};
@@ -16,6 +17,8 @@ const CLAIMED: u8 = 4;
 const STREAM: u8 = 5;
 const DATA: u8 = 6;
 const WITHDRAWN: u8 = 8;
+const ASK_CALL: u8 = 9;
+const TELL_CALL: u8 = 10;
 const SYNC: u8 = 1;
 
 /// A number that a sender may give to an offer: the first use of its first offer cell.
@@ -36,9 +39,10 @@ fn head(kind: u8, flags: u8, aux: u32) -> Head {
 
 #[test]
 fn errors_of_invalid_packets_name_the_sender() {
-    let cases: [(&str, Head, [u64; 4]); 16] = [
+    let cases: [(&str, Head, [u64; 4]); 17] = [
         ("kind 0", head(0, 0, 0), [0; 4]),
         ("kind 99", head(99, 0, 0), [0; 4]),
+        ("a question about a context that cannot be", head(ASK_CALL, 0, 0), [0, 1 << 32, 0, 0]),
         ("a part of no message", head(MORE, 0, 0), [0; 4]),
         ("bytes for no receive", head(DATA, 0, 0), [u64::MAX; 4]),
         ("a message too long to be sent at once", head(EAGER, 0, u32::MAX), [0; 4]),
@@ -115,4 +119,55 @@ fn an_answer_for_a_completed_operation_is_refused() {
     engine.progress();
     let outcome = engine.take_outcome(second).expect("the send has ended");
     assert!(outcome.error.is_some_and(|error| error.text().contains("process 0 of this node")));
+}
+
+/// A process answers in which collective call it waits: members of the communicator, while it waits, and no wait that is over
+/// believes an answer.
+#[test]
+fn questions_about_calls_are_answered_for_the_wait_that_asks() {
+    let (mut asker, mut engine) = pair();
+    let me = Peer::at_slot(1);
+    let members = || [Ranks::one_node(2), Ranks::one_node(0)];
+    let position = |context| Position { context, rank: 1, number: 7, last: 3, before: 4 };
+    let ask = |asker: &mut Links, engine: &mut Engine, wait: u64, context: u64| {
+        asker.tx.send_control(me, &head(ASK_CALL, 0, 0), &[wait, context, 0, 0]).unwrap();
+        engine.progress();
+    };
+    let answer = |asker: &mut Links| {
+        asker.rx.senders(&mut asker.tx);
+        let packet = asker.rx.next(me)?;
+        let found = (packet.kind(), [packet.word(0), packet.word(1), packet.word(2), packet.word(3)]);
+        let size = packet.size();
+        asker.rx.pop(me, size, asker.tx.node());
+        Some(found)
+    };
+    let expected = |wait: u64, context: u64| Some((TELL_CALL, [wait << 32 | 1, context << 32 | 7, 3, 4]));
+    // It does not wait yet: the answer comes when it does.
+    ask(&mut asker, &mut engine, 5, 8);
+    assert_eq!(answer(&mut asker), None);
+    engine.publish_call(News::Waits, position(8), members());
+    assert_eq!(answer(&mut asker), expected(5, 8));
+    ask(&mut asker, &mut engine, 6, 8);
+    assert_eq!(answer(&mut asker), expected(6, 8));
+    // Another communicator, processes that are no members, and a wait that is over.
+    ask(&mut asker, &mut engine, 6, 10);
+    engine.publish_call(News::Waits, position(10), [Ranks::one_node(0), Ranks::one_node(0)]);
+    assert_eq!(answer(&mut asker), None);
+    engine.publish_call(News::Differed, position(8), members());
+    engine.end_of_wait();
+    ask(&mut asker, &mut engine, 7, 8);
+    assert_eq!(answer(&mut asker), expected(7, 8));
+    engine.forget_calls(8);
+    ask(&mut asker, &mut engine, 8, 8);
+    assert_eq!(answer(&mut asker), None);
+    // Answers: only the wait that asked takes them.
+    let tell = |asker: &mut Links, wait: u64| {
+        asker.tx.send_control(me, &head(TELL_CALL, 0, 0), &[wait << 32, 8 << 32, 3, 4]).unwrap();
+    };
+    tell(&mut asker, 0);
+    engine.progress();
+    assert!(engine.call_answers().is_empty(), "it was for the wait before");
+    tell(&mut asker, 1);
+    engine.progress();
+    assert_eq!(engine.call_answers().len(), 1);
 }

@@ -50,5 +50,7 @@ pub use node_memory::NodeMemory;
 pub use outgoing::Outgoing;
 pub use oxmpi_base::cma::{MAX_PIECES, Piece};
 pub use oxmpi_base::ids::{Peer, Slot};
-pub use packet::{CONTROL_WORDS, EAGER, Head, INLINE_BYTES, MORE, OFFER, PART_UNIT, Packet, PacketSize};
+pub use packet::{
+    ASK_CALL, CONTROL_WORDS, EAGER, Head, INLINE_BYTES, MORE, OFFER, PART_UNIT, Packet, PacketSize, TELL_CALL,
+};
 pub use table::PeerTable;

@@ -298,6 +298,9 @@ impl Outgoing {
             _ => false,
         };
         if needs_link {
+            if matches!(self.far.at(peer), Far::Tcp(_)) {
+                self.note_parted(peer);
+            }
             *self.far.at(peer) = self.open_far(peer);
             self.tell_opened(peer);
         }

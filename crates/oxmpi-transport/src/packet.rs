@@ -37,6 +37,10 @@ pub const DATA: u8 = 6;
 pub const WITHDRAW: u8 = 7;
 /// To the sender: its offer is withdrawn. Body: 0, its operation.
 pub const WITHDRAWN: u8 = 8;
+/// To a process that is awaited: in which collective call does it wait? Body: the wait that asks, the context.
+pub const ASK_CALL: u8 = 9;
+/// The answer. Body: the wait and the rank, the context and the number of the call, the names of the call and of the one before.
+pub const TELL_CALL: u8 = 10;
 
 /// Bytes of a [`Head`] in a packet, without kind and flags, which travel in the cell's word.
 pub(crate) const HEAD_BYTES: usize = 16;

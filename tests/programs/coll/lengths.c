@@ -3,7 +3,7 @@
 // does each rank that receives no valid data, and the next calls work again.
 #include "../check.h"
 
-static int in[64], out[64 * 8], odd;
+static int in[64], out[64 * 8], odd, one_node;
 static MPI_Comm comm;
 
 static void in_step(void) {
@@ -13,6 +13,9 @@ static void in_step(void) {
     OK(MPI_Bcast(&sum, 1, MPI_INT, size - 1, comm));
     OK(MPI_Barrier(comm));
 }
+
+// Whether the ranks that must fail do. Between nodes others may detect it too: data goes through them.
+static int as_expected(int failed, int must) { return one_node ? failed == must : failed >= must; }
 
 static int fails(int code) {
     int class = check_class(code);
@@ -51,13 +54,13 @@ static void ones(int count) {
     in_step();
     // The root gets all that is wrong.
     code = MPI_Reduce(in, out, mine, MPI_INT, MPI_SUM, 0, comm);
-    CHECK_EQ(fails(code), rank == 0);
+    CHECK(as_expected(fails(code), rank == 0));
     in_step();
     code = MPI_Gather(in, mine, MPI_INT, out, mine, MPI_INT, 0, comm);
-    CHECK_EQ(fails(code), rank == 0);
+    CHECK(as_expected(fails(code), rank == 0));
     in_step();
     code = MPI_Scatter(out, mine, MPI_INT, in, mine, MPI_INT, 0, comm);
-    CHECK_EQ(fails(code), odd == 0 ? rank != 0 : rank == odd);
+    CHECK(as_expected(fails(code), odd == 0 ? rank != 0 : rank == odd));
     in_step();
     LATER(MPI_Igather(in, mine, MPI_INT, out, mine, MPI_INT, 0, comm, &request));
     if (rank == 0) CHECK(fails(code));
@@ -68,6 +71,12 @@ int main(int argc, char **argv) {
     start(&argc, &argv);
     return_errors();
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    MPI_Comm near;
+    int sharing;
+    OK(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near));
+    OK(MPI_Comm_size(near, &sharing));
+    OK(MPI_Comm_free(&near));
+    one_node = sharing == size;
     for (int turn = 0; turn < 50; turn++) {
         bcasts(turn % size, turn / size % 2);
         odd = turn % size;

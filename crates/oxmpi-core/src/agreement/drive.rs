@@ -89,7 +89,7 @@ impl Process {
         if let Some(comm) = self.world_comm_of(pattern.context)
             && self.gone.contains(from)
         {
-            *failure = Some(absent(from, comm));
+            *failure = Some(absent(self.engine.node(), from, comm));
             self.engine.cancel_recv(*op);
         }
     }

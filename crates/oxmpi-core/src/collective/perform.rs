@@ -6,6 +6,7 @@ use crate::engine::{Mode, Pending};
 use crate::operation::UserCall;
 use crate::process::Process;
 use crate::request::Promise;
+use crate::wait::mismatch::Here;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ERR_PROC_ABORTED, MPI_ERR_TRUNCATE};
 use oxmpi_coll::plan::{Piece, Region, Side, Step};
@@ -64,7 +65,8 @@ impl Process {
                     return Turn::Done(Err(error));
                 }
                 // The message may belong to another call, in which a rank may still wait.
-                stage.calls.publish(&self.engine.node().block().differed, stage.comm_context());
+                let here = Here::of_stage(stage);
+                self.publish_differed(&here);
                 Turn::Done(Err(error))
             }
         }

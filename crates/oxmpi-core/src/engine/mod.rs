@@ -8,6 +8,7 @@
 //! transfers.rs  messages that were offered: the links move their bytes, the engine says when and tells the peer
 //! loopback.rs   messages to oneself
 //! network.rs    messages between nodes
+//! calls.rs      in which collective call processes of other nodes wait
 //! foreign.rs    processes of other jobs come and go
 //! ops.rs        operations under way, and how they ended
 //! ```
@@ -15,6 +16,7 @@
 //! [`Engine::progress`] drives everything here. It never blocks and never calls a function of the
 //! user. The caller waits, so that it can let other threads in.
 
+mod calls;
 mod foreign;
 mod loopback;
 mod network;
@@ -30,11 +32,13 @@ use oxmpi_abi::constants::MPI_ERR_INTERN;
 use oxmpi_abi::{Error, Status};
 use oxmpi_transport::transfer::{self, Control};
 use oxmpi_transport::{
-    Armed, EAGER, Incoming, Life, Links, MORE, NodeMemory, OFFER, Outgoing, Packet, Peer, PeerTable,
+    ASK_CALL, Armed, EAGER, Incoming, Life, Links, MORE, NodeMemory, OFFER, Outgoing, Packet, Peer, PeerTable,
+    TELL_CALL,
 };
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
+pub use calls::{News, Position};
 pub use foreign::{BY_PROCESS, Pending};
 pub use ops::{OpId, Outcome};
 pub use protocol::Mode;
@@ -75,6 +79,8 @@ pub struct Messages {
     transfers: Vec<OpId>,
     /// Peers that must be told that they shall send offers only, or that they need not any more.
     pressure_news: Vec<Peer>,
+    /// Which collective calls processes of other nodes wait in.
+    calls: calls::CallNews,
 }
 
 impl Deref for Engine {
@@ -137,6 +143,7 @@ impl Engine {
             waiting_queues: Vec::new(),
             transfers: Vec::new(),
             pressure_news: Vec::new(),
+            calls: calls::CallNews::default(),
         };
         Engine { rx, messages, first_sender: 0 }
     }
@@ -276,6 +283,8 @@ impl Messages {
             transfer::DATA => self.arrive_data(peer, packet),
             transfer::CLAIMED | transfer::STREAM | transfer::WITHDRAWN => self.arrive_answer(peer, packet),
             transfer::WITHDRAW => self.arrive_withdraw(peer, packet),
+            ASK_CALL => self.arrive_question(peer, packet),
+            TELL_CALL => self.arrive_call(peer, packet),
             _ => Arrived::Wrong("a kind that does not exist"),
         }
     }

@@ -105,6 +105,11 @@ impl Engine {
         true
     }
 
+    /// The peers of other nodes that have said farewell: everything that they sent has come.
+    pub fn parted(&self) -> Vec<Peer> {
+        self.tx.network_peers().filter(|&peer| self.tx.has_farewell(peer)).collect()
+    }
+
     /// Says farewell to all peers of other nodes, once nothing is under way any more; `true` when all have heard it.
     pub fn part(&mut self) -> bool {
         if self.rx.has_network() {
@@ -120,10 +125,22 @@ impl Engine {
         self.messages.tx.part()
     }
 
+    /// Why a link is broken: a process that has finalized answers no more.
+    fn cause(&self, peer: Peer, error: Error) -> Error {
+        match self.node().nodes().rank_of(peer).filter(|_| self.tx.has_parted(peer)) {
+            Some(rank) => {
+                let text = format!("rank {rank} of MPI_COMM_WORLD has called MPI_Finalize: {}", error.text());
+                Error::new(error.class(), text)
+            }
+            None => error,
+        }
+    }
+
     /// The link to a peer is broken: what is under way with it ends with the error, and so do the receives that it might
     /// have been for.
     #[cold]
     pub(super) fn break_link(&mut self, peer: Peer, error: Error) -> bool {
+        let error = self.cause(peer, error);
         self.rx.refuse(peer);
         self.end_with_dead(peer, &error);
         // A process of another job counts as dead: what waits for it ends as soon as that is found.

@@ -9,6 +9,7 @@ use crate::jobs::Jobs;
 use crate::process::Process;
 use oxmpi_abi::constants::MPI_ERR_PROC_ABORTED;
 use oxmpi_abi::{Error, Result};
+use oxmpi_base::ids::Peer;
 use std::cell::RefCell;
 use std::future::Future;
 
@@ -27,6 +28,10 @@ impl<T> Waiting for AgreementWait<'_, T> {
     fn failed(&self, state: &mut Process) -> Option<Error> {
         state.fail_if_hopeless(&mut self.agreement.borrow_mut());
         None
+    }
+
+    fn awaited(&self, state: &Process) -> Vec<Peer> {
+        state.awaited_by(&self.agreement.borrow()).into_iter().map(|(peer, _)| peer).collect()
     }
 
     fn collective(&self) -> Option<&MismatchCheck> {

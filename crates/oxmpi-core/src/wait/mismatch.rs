@@ -6,15 +6,21 @@
 //! the call with the same number, or one more or less, compare. A rank that detects a difference
 //! leaves its own words there, so that the other detects it, too. All that costs nothing as long as
 //! anything moves. (Ranks on a board detect it by themselves, at once.)
+//!
+//! In a job on several nodes the ranks that the call waits for are asked too (`engine/calls.rs`); they pass on what they have
+//! found out, so that a rank learns of a difference between two others.
 
 use super::Waiting;
 use crate::call::Guard;
+use crate::collective::{Background, Stage};
 use crate::comm::{CallName, Calls, Ranks};
+use crate::engine::{News, Position};
 use crate::process::Process;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_ROOT};
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Comm;
+use oxmpi_base::ids::Peer;
 use oxmpi_base::seq_record::SeqRecord;
 use oxmpi_transport::node::different_calls;
 
@@ -48,15 +54,19 @@ impl MismatchCheck {
     /// After a sleep in vain: publishes our position, and searches for ranks that have died or are
     /// in another call.
     #[cold]
-    pub(super) fn look(&self, guard: &Guard) -> Option<Error> {
+    pub(super) fn look(&self, guard: &mut Guard, awaited: &[Peer]) -> Option<Error> {
         let comm = guard.comm(self.comm).ok()?;
-        let calls = self.calls(comm);
-        say(guard, comm.context, &calls);
+        let here = Here::of_comm(comm, self.calls(comm));
+        say(guard, &here);
+        let comm = guard.comm(self.comm).ok()?;
         if let Some(error) = guard.dead_member(comm) {
             return Some(error);
         }
-        let other = comm.is_inter().then_some(&comm.group);
-        find_different(guard, comm.context, &calls, comm.rank, comm.local_group(), other)
+        find_different(guard, &here).or_else(|| {
+            let error = find_far(guard, &here);
+            ask(guard, here.context, awaited);
+            error
+        })
     }
 
     /// The cause of a failed call: if a process of the communicator has died, that is it.
@@ -76,9 +86,10 @@ impl MismatchCheck {
     /// The call has failed because messages of another call arrived: publishes that for ranks that
     /// still wait for this one.
     #[cold]
-    pub fn differed(&self, guard: &Guard) {
+    pub fn differed(&self, guard: &mut Guard) {
         if let Ok(comm) = guard.comm(self.comm) {
-            self.calls(comm).publish(&guard.engine.node().block().differed, comm.context);
+            let here = Here::of_comm(comm, self.calls(comm));
+            guard.publish_differed(&here);
         }
     }
 
@@ -102,68 +113,155 @@ impl Waiting for MismatchCheck {
 /// operation, the next one each time, and ends one with an error whose ranks are in another call.
 #[cold]
 pub(super) fn look_meanwhile(guard: &mut Guard, turn: usize) {
-    let runs = guard.runs();
-    let Some(stage) = turn.checked_rem(runs.len()).map(|index| runs[index].stage()) else { return };
-    say(guard, stage.comm_context(), &stage.calls);
-    let found = runs.iter().enumerate().find_map(|(index, run)| {
-        let stage = run.stage();
-        let other = stage.is_inter.then_some(&stage.group);
-        find_different(guard, stage.comm_context(), &stage.calls, stage.rank, &stage.local, other)
-            .map(|error| (index, error))
-    });
+    let Some(turn) = turn.checked_rem(guard.runs().len()) else { return };
+    let here = Here::of_stage(guard.runs()[turn].stage());
+    say(guard, &here);
+    let places: Vec<Here> = guard.runs().iter().map(|run| Here::of_stage(run.stage())).collect();
+    let mut found = places.iter().enumerate().find_map(|(index, here)| Some((index, find_different(guard, here)?)));
+    if found.is_none() {
+        found = find_far(guard, &here).map(|error| (turn, error));
+        if let Background::Plan(run) = &guard.runs()[turn] {
+            let awaited: Vec<Peer> = guard.awaited_by_run(run).collect();
+            ask(guard, here.context, &awaited);
+        }
+    }
     if let Some((index, error)) = found {
         guard.end_run(index, error);
     }
 }
 
-/// Searches for a rank of our group, or of the `other` one of an intercommunicator, that has
-/// published another call at our position.
-fn find_different(
-    guard: &Guard,
+/// A place among the calls of a communicator.
+pub(crate) struct Here {
     context: u32,
-    calls: &Calls,
-    me: i32,
-    group: &Ranks,
-    other: Option<&Ranks>,
-) -> Option<Error> {
+    calls: Calls,
+    rank: i32,
+    local: Ranks,
+    /// The other group of an intercommunicator.
+    other: Option<Ranks>,
+}
+
+impl Here {
+    fn of_comm(comm: &crate::comm::Comm, calls: Calls) -> Here {
+        let other = comm.is_inter().then(|| comm.group.clone());
+        Here { context: comm.context, calls, rank: comm.rank, local: comm.local_group().clone(), other }
+    }
+
+    pub(crate) fn of_stage(stage: &Stage) -> Here {
+        let other = stage.is_inter.then(|| stage.group.clone());
+        let context = stage.comm_context();
+        Here { context, calls: stage.calls, rank: stage.rank, local: stage.local.clone(), other }
+    }
+
+    fn position(&self) -> Position {
+        Position::new(self.context, self.rank, &self.calls)
+    }
+
+    fn groups(&self) -> [Ranks; 2] {
+        [self.local.clone(), self.other.clone().unwrap_or_else(|| Ranks::one_node(0))]
+    }
+
+    /// What a rank of a group says about its place, against ours; an error if they cannot both be right.
+    fn compare(&self, of: &str, theirs: &Position) -> Option<Error> {
+        let ours = self.position();
+        if theirs.context != ours.context {
+            return None;
+        }
+        let same: &[_] = match theirs.number.wrapping_sub(ours.number) as i32 {
+            0 => &[(theirs.before, ours.before), (theirs.last, ours.last)],
+            1 => &[(theirs.before, ours.last)],
+            -1 => &[(theirs.last, ours.before)],
+            _ => &[],
+        };
+        let (they, we) = same.iter().find(|(theirs, ours)| theirs != ours)?;
+        let class = if *they as u16 == *we as u16 { MPI_ERR_ROOT } else { MPI_ERR_OTHER };
+        let text = different_calls((theirs.rank as usize, of), self.rank as usize, &describe(*they), &describe(*we));
+        Some(Error::new(class, text))
+    }
+}
+
+impl Process {
+    /// Publishes that this process has left a call with an error because calls differ.
+    #[cold]
+    pub(crate) fn publish_differed(&mut self, here: &Here) {
+        here.calls.publish(&self.engine.node().block().differed, here.context);
+        if !self.engine.node().nodes().is_one_node() {
+            self.engine.publish_call(News::Differed, here.position(), here.groups());
+        }
+    }
+}
+
+/// Searches for a rank of our group, or of the other one of an intercommunicator, that has
+/// published another call at our position.
+fn find_different(guard: &mut Guard, here: &Here) -> Option<Error> {
+    let (theirs, error) = search_near(guard, here)?;
+    found(guard, here, theirs);
+    Some(error)
+}
+
+fn search_near(guard: &Guard, here: &Here) -> Option<(Position, Error)> {
     let node = guard.engine.node();
-    let ours = group.iter().enumerate().filter(|&(rank, _)| rank as i32 != me).map(|found| ("the communicator", found));
-    let theirs = other.into_iter().flat_map(|group| group.iter().enumerate()).map(|found| ("the other group", found));
+    let me = here.rank;
+    let ours = here.local.iter().enumerate().filter(|&(rank, _)| rank as i32 != me).map(|found| (COMM, found));
+    let theirs = here.other.iter().flat_map(|group| group.iter().enumerate()).map(|found| (OTHER_GROUP, found));
     // Ranks of other nodes publish in memory that is not shared.
     let near = ours.chain(theirs).filter(|(_, (_, process))| node.shares_memory(*process));
     let mut said = near.flat_map(|(of, (rank, process))| {
         let block = node.block_of(process);
         [&block.waiting, &block.differed].into_iter().filter_map(SeqRecord::get).map(move |said| (of, rank, said))
     });
-    let found = said.find_map(|(of, rank, (place, [last, before]))| {
-        if (place >> 32) as u32 != context {
-            return None;
-        }
-        let ours = [calls.last.word(), calls.before.word()];
-        let same: &[_] = match (place as u32).wrapping_sub(calls.number) as i32 {
-            0 => &[(before, ours[1]), (last, ours[0])],
-            1 => &[(before, ours[0])],
-            -1 => &[(last, ours[1])],
-            _ => &[],
-        };
-        let (theirs, ours) = same.iter().find(|(theirs, ours)| theirs != ours)?;
-        let class = if *theirs as u16 == *ours as u16 { MPI_ERR_ROOT } else { MPI_ERR_OTHER };
-        Some(Error::new(class, different_calls((rank, of), me as usize, &describe(*theirs), &describe(*ours))))
-    });
-    if found.is_some() {
-        calls.publish(&node.block().differed, context);
-    }
-    found
+    said.find_map(|(of, rank, (place, [last, before]))| {
+        let theirs = Position { context: (place >> 32) as u32, rank: rank as u32, number: place as u32, last, before };
+        here.compare(of, &theirs).map(|error| (theirs, error))
+    })
 }
 
-fn say(guard: &Guard, context: u32, calls: &Calls) {
-    calls.publish(&guard.engine.node().block().waiting, context);
+const COMM: &str = "the communicator";
+const OTHER_GROUP: &str = "the other group";
+
+/// The same among the answers of ranks of other nodes.
+fn find_far(guard: &mut Guard, here: &Here) -> Option<Error> {
+    let answers = guard.engine.call_answers();
+    let (theirs, error) = answers.into_iter().find_map(|(peer, theirs)| {
+        let is_ours = here.local.position(peer).is_some();
+        let group = if is_ours { &here.local } else { here.other.as_ref()? };
+        let exists = (theirs.rank as usize) < group.len();
+        let error = here.compare(if is_ours { COMM } else { OTHER_GROUP }, &theirs).filter(|_| exists)?;
+        Some((theirs, error))
+    })?;
+    found(guard, here, theirs);
+    Some(error)
+}
+
+/// Publishes that another rank is in another call.
+fn found(guard: &mut Guard, here: &Here, theirs: Position) {
+    guard.publish_differed(here);
+    // Between two groups a number does not say which rank it is.
+    if here.other.is_none() && !guard.engine.node().nodes().is_one_node() {
+        guard.engine.publish_call(News::Found, theirs, here.groups());
+    }
+}
+
+/// Asks the ranks that a call waits for, where there are several nodes: those of this one may have heard of a difference.
+fn ask(guard: &mut Guard, context: u32, awaited: &[Peer]) {
+    let node = guard.engine.node();
+    let (own, is_one) = (node.own(), node.nodes().is_one_node());
+    let asked = |peer: &&Peer| !is_one && **peer != own && !node.is_foreign(**peer);
+    let peers: Vec<Peer> = awaited.iter().filter(asked).copied().collect();
+    guard.engine.ask_calls(&peers, context);
+}
+
+fn say(guard: &mut Guard, here: &Here) {
+    here.calls.publish(&guard.engine.node().block().waiting, here.context);
+    if !guard.engine.node().nodes().is_one_node() {
+        guard.engine.publish_call(News::Waits, here.position(), here.groups());
+    }
 }
 
 /// Withdraws what we published, after the wait.
 #[cold]
-pub(super) fn stop(guard: &Guard) {
+pub(super) fn stop(guard: &mut Guard) {
     guard.engine.node().block().waiting.put(0, [0, 0]);
+    guard.engine.end_of_wait();
 }
 
 fn describe(word: u64) -> String {

@@ -36,6 +36,7 @@ use crate::process::{Process, SLEEP};
 use crate::request::Active;
 use mismatch::MismatchCheck;
 use oxmpi_abi::{Error, Result};
+use oxmpi_base::ids::Peer;
 use oxmpi_base::wait::{Backoff, Sleep, Step};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -57,6 +58,11 @@ pub trait Waiting {
     /// The collective call that waits, to detect ranks that wait in another one.
     fn collective(&self) -> Option<&MismatchCheck> {
         None
+    }
+
+    /// The processes that a collective call waits for.
+    fn awaited(&self, _state: &Process) -> Vec<Peer> {
+        Vec::new()
     }
 
     /// The longest sleep before the call asks.
@@ -187,7 +193,10 @@ impl Call<'_> {
             return Some(Ok(result));
         }
         let different = match what.collective() {
-            Some(check) => check.look(guard),
+            Some(check) => {
+                let awaited = what.awaited(guard);
+                check.look(guard, &awaited)
+            }
             None => {
                 mismatch::look_meanwhile(guard, count);
                 None

@@ -6,6 +6,7 @@ use crate::call::{Call, Guard};
 use crate::collective::{BoundPlan, Run, Turn};
 use crate::process::Process;
 use oxmpi_abi::{Error, Result};
+use oxmpi_base::ids::Peer;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -18,6 +19,10 @@ struct PlanWait<'a> {
 impl Waiting for PlanWait<'_> {
     fn failed(&self, state: &mut Process) -> Option<Error> {
         state.hopeless_run(&self.run.borrow())
+    }
+
+    fn awaited(&self, state: &Process) -> Vec<Peer> {
+        state.awaited_by_run(&self.run.borrow()).collect()
     }
 
     fn collective(&self) -> Option<&MismatchCheck> {

@@ -40,6 +40,8 @@ pub(crate) struct Network {
     pub peers: Vec<Peer>,
     /// What has travelled between this process and each of them.
     pub traffic: BTreeMap<Peer, Arc<Traffic>>,
+    /// Peers that said farewell and have not connected again.
+    pub parted: Vec<Peer>,
     /// Those whose sending end has something that waits.
     pub busy: Vec<Peer>,
     /// The peer whose socket is read in every turn, and the turns in which it had nothing.
@@ -86,6 +88,7 @@ impl Network {
             opened: Vec::new(),
             peers: Vec::new(),
             traffic: BTreeMap::new(),
+            parted: Vec::new(),
             busy: Vec::new(),
             recent: None,
             idle_turns: 0,

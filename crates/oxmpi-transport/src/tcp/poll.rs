@@ -250,6 +250,7 @@ impl Incoming {
     /// A peer has connected.
     fn take_connection(&mut self, network: &mut Network, tx: &mut Outgoing, peer: Peer, connection: Arc<Connection>) {
         let is_lower = tx.node().own_id() < tx.node().id_of(peer);
+        network.parted.retain(|parted| *parted != peer);
         let tcp = match tx.far_entry(peer) {
             Far::Unopened => return self.begin_link(network, tx, peer, connection),
             // The next link of a peer whose farewell has not been read yet.
@@ -319,6 +320,30 @@ impl Outgoing {
     /// Whether a long frame to a peer has begun and is not finished.
     pub(crate) fn is_mid_frame(&self, peer: Peer) -> bool {
         matches!(self.far_known(peer), Some(Far::Tcp(tcp)) if tcp.is_mid_frame())
+    }
+
+    /// Notes that a peer has said farewell on the link before the one that is opened now.
+    pub(crate) fn note_parted(&mut self, peer: Peer) {
+        if let Some(network) = &mut self.network
+            && !network.parted.contains(&peer)
+        {
+            network.parted.push(peer);
+        }
+    }
+
+    /// Whether the last frame of a peer has come.
+    pub fn has_farewell(&self, peer: Peer) -> bool {
+        matches!(self.far_known(peer), Some(Far::Tcp(tcp)) if tcp.joint().has_bye())
+    }
+
+    /// Whether a peer has said farewell, and nothing of it has come since.
+    pub fn has_parted(&self, peer: Peer) -> bool {
+        self.network.as_ref().is_some_and(|network| network.parted.contains(&peer))
+    }
+
+    /// The processes of other nodes that this one has links with.
+    pub fn network_peers(&self) -> impl Iterator<Item = Peer> + '_ {
+        self.network.iter().flat_map(|network| network.peers.iter().copied())
     }
 
     /// How many processes of other nodes this one has links with.

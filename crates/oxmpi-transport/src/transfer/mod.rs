@@ -47,7 +47,7 @@ impl Quiet {
     }
 }
 
-/// A packet about a transfer that the peer must get. The caller sends it, now or as soon as the link has room.
+/// A packet about a transfer or a call that the peer must get. The caller sends it, now or as soon as the link has room.
 #[derive(Clone, Copy, Debug)]
 pub struct Control {
     head: Head,
@@ -55,7 +55,7 @@ pub struct Control {
 }
 
 impl Control {
-    fn new(kind: u8, body: [u64; CONTROL_WORDS]) -> Control {
+    pub fn new(kind: u8, body: [u64; CONTROL_WORDS]) -> Control {
         Control { head: Head { kind, flags: 0, context: 0, tag: 0, source: 0, aux: 0 }, body }
     }
 }

@@ -1,0 +1,152 @@
+//! In which collective call this process waits, for processes of other nodes: they cannot read it in shared memory, so they ask.
+//!
+//! A process that has waited in vain asks those that it waits for. Who waits in vain too, or has found out that calls differ,
+//! answers with its position among the calls of the communicator. An answer is believed only by the wait that has asked: it was
+//! given while that wait lasted, so it is about the same communicator, though numbers of contexts come again. Nothing here
+//! decides anything: `wait/mismatch.rs` compares. Nothing is sent or stored before a wait has lasted for long.
+
+use super::{Arrived, Messages};
+use crate::comm::{Calls, Ranks};
+use oxmpi_transport::transfer::Control;
+use oxmpi_transport::{ASK_CALL, Packet, Peer, TELL_CALL};
+
+/// The position of a rank among the calls of a communicator.
+#[derive(Clone)]
+pub struct Position {
+    pub context: u32,
+    pub rank: u32,
+    pub number: u32,
+    /// The names of the last call and of the one before, as words.
+    pub last: u64,
+    pub before: u64,
+}
+
+impl Position {
+    pub fn new(context: u32, rank: i32, calls: &Calls) -> Position {
+        let (last, before) = (calls.last.word(), calls.before.word());
+        Position { context, rank: rank as u32, number: calls.number, last, before }
+    }
+}
+
+/// Why a position is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// This process waits there.
+    Waits,
+    /// This process has left it with an error, because calls differ.
+    Differed,
+    /// Another process waits there, in another call than the members of the communicator should.
+    Found,
+}
+
+#[derive(Default)]
+pub(super) struct CallNews {
+    /// The wait under way.
+    wait: u32,
+    told: Vec<Told>,
+    /// Asked before there was an answer.
+    questions: Vec<Question>,
+    answers: Vec<(Peer, Position)>,
+}
+
+struct Told {
+    news: News,
+    position: Position,
+    /// All processes of the communicator.
+    groups: [Ranks; 2],
+}
+
+#[derive(Clone, Copy)]
+struct Question {
+    peer: Peer,
+    wait: u32,
+    context: u32,
+}
+
+/// The most questions and answers that are kept: others come again.
+const MOST: usize = 256;
+
+impl Told {
+    fn answers(&self, question: &Question) -> bool {
+        self.position.context == question.context
+            && self.groups.iter().any(|group| group.position(question.peer).is_some())
+    }
+
+    fn control(&self, wait: u32) -> Control {
+        let Position { context, rank, number, last, before } = self.position;
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        Control::new(TELL_CALL, [pair(wait, rank), pair(context, number), last, before])
+    }
+}
+
+impl Messages {
+    /// Asks processes of other nodes where they are among the calls of a communicator.
+    #[cold]
+    pub fn ask_calls(&mut self, peers: &[Peer], context: u32) {
+        let wait = self.calls.wait;
+        for &peer in peers {
+            self.tell(peer, Control::new(ASK_CALL, [wait.into(), context.into(), 0, 0]));
+        }
+    }
+
+    /// Tells a position to all members of the communicator that have asked or will ask.
+    #[cold]
+    pub fn publish_call(&mut self, news: News, position: Position, groups: [Ranks; 2]) {
+        let told = Told { news, position, groups };
+        let (now, later): (Vec<Question>, _) = self.calls.questions.iter().partition(|question| told.answers(question));
+        self.calls.questions = later;
+        for question in now {
+            self.tell(question.peer, told.control(question.wait));
+        }
+        self.calls.told.retain(|other| other.news != news);
+        self.calls.told.push(told);
+    }
+
+    /// The answers to the questions of the wait under way.
+    pub fn call_answers(&mut self) -> Vec<(Peer, Position)> {
+        std::mem::take(&mut self.calls.answers)
+    }
+
+    /// The wait is over.
+    #[cold]
+    pub fn end_of_wait(&mut self) {
+        self.calls.wait = self.calls.wait.wrapping_add(1);
+        self.calls.answers.clear();
+        self.calls.told.retain(|told| told.news != News::Waits);
+    }
+
+    /// A context is used for a new communicator.
+    pub fn forget_calls(&mut self, context: u32) {
+        self.calls.told.retain(|told| told.position.context != context);
+        self.calls.questions.retain(|question| question.context != context);
+    }
+
+    pub(super) fn arrive_question(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
+        let (Ok(wait), Ok(context)) = (u32::try_from(packet.word(0)), u32::try_from(packet.word(1))) else {
+            return Arrived::Wrong("a question with numbers that are too large");
+        };
+        let question = Question { peer, wait, context };
+        let answers: Vec<Control> =
+            self.calls.told.iter().filter(|told| told.answers(&question)).map(|told| told.control(wait)).collect();
+        if answers.is_empty() {
+            self.calls.questions.retain(|other| (other.peer, other.context) != (peer, context));
+            if self.calls.questions.len() < MOST {
+                self.calls.questions.push(question);
+            }
+        }
+        for answer in answers {
+            self.tell(peer, answer);
+        }
+        Arrived::Done(false)
+    }
+
+    pub(super) fn arrive_call(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
+        let halves = |word: u64| ((word >> 32) as u32, word as u32);
+        let ((wait, rank), (context, number)) = (halves(packet.word(0)), halves(packet.word(1)));
+        if wait == self.calls.wait && self.calls.answers.len() < MOST {
+            let position = Position { context, rank, number, last: packet.word(2), before: packet.word(3) };
+            self.calls.answers.push((peer, position));
+        }
+        Arrived::Done(false)
+    }
+}

@@ -1,0 +1,5 @@
+// ranks: 3
+// launch: --pretend-hosts 2
+// timeout: 30
+// As ../coll/mismatch_waits.c, between hosts.
+#include "../coll/mismatch_waits.c"
