@@ -169,7 +169,7 @@ mod loom_tests {
             let foreign_sender = Arc::new(ForeignSender {
                 state: AtomicU64::new(0),
                 shares: AtomicU64::new(0),
-                process: [AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0)],
+                process: std::array::from_fn(|_| AtomicU64::new(0)),
             });
             let cleaned = Arc::new(AtomicU64::new(0));
             assert!(foreign_sender.claim(1, process(1)));

@@ -13,6 +13,11 @@ pub fn of(which: libc::__rlimit_resource_t) -> (u64, u64) {
     }
 }
 
+/// How many descriptors a process may have open, if it raises its soft limit.
+pub fn most_open_files() -> u64 {
+    of(libc::RLIMIT_NOFILE).1
+}
+
 /// The bytes of memory and swap space that the machine has: more would only be found missing when
 /// it is used, by a signal.
 pub fn physical_memory() -> u64 {

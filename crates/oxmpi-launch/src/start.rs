@@ -134,9 +134,11 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     };
     let host = hosts::own_name();
     let mut door = Door::new(&host);
-    // Without it, the ranks reach other jobs of this machine only.
+    // Without it, the ranks reach other jobs of this machine only. A small limit is for what every job needs.
     let mut work = work;
-    work.network = RankNetwork::sockets(&mut door, 0, work.seats.len(), None).ok();
+    if descriptors_for(work.seats.len()) <= limits::most_open_files() {
+        work.network = RankNetwork::sockets(&mut door, 0, work.seats.len(), None).ok();
+    }
     let mut outputs =
         Outputs::new(settings.label, settings.merge_stderr).map_err(cannot("watch the output of the ranks"))?;
     for (program, elf::Foreign { library, of }) in foreign.iter().filter(|_| !settings.quiet) {
@@ -165,6 +167,11 @@ pub struct Work {
     pub universe_size: usize,
     pub parent: Option<String>,
     pub network: Option<RankNetwork>,
+}
+
+/// The descriptors that this process opens for so many ranks, generously.
+fn descriptors_for(ranks: usize) -> u64 {
+    8 * ranks as u64 + 256
 }
 
 /// What the ranks inherit to reach other hosts.
@@ -230,7 +237,7 @@ impl Prepared {
     pub fn new(work: &Work, settings: &Settings, budget: &Budget) -> Result<Prepared, Refusal> {
         let count = work.seats.len();
         let placement = place::place(count, settings, budget).map_err(|text| Refusal { text, status: 1 })?;
-        let descriptors = sys::want_descriptors(6 * count as u64 + 256);
+        let descriptors = sys::want_descriptors(descriptors_for(count));
         let (segment_fd, segment) = Segment::create(count, placement.cpus)
             .map_err(cannot(&format!("create the shared memory of {count} ranks")))?;
         work.nodes.store(&segment).map_err(|text| Refusal { text, status: 1 })?;

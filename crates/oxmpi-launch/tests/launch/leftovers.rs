@@ -96,7 +96,7 @@ fn no_segment_is_left() {
 #[test]
 fn ranks_inherit_nothing_but_what_they_need() {
     // `mpirun` inherits the descriptors of this process. A rank may have those, its own three, and
-    // the two that the environment names. The rank counts them without a shell, because shells open
+    // the three that the environment names. The rank counts them without a shell, because shells open
     // descriptors of their own.
     let list = |command: &mut Command| -> BTreeSet<i32> {
         let done = command.output().unwrap();
@@ -104,7 +104,8 @@ fn ranks_inherit_nothing_but_what_they_need() {
     };
     let without = list(Command::new("ls").arg("/proc/self/fd"));
     let with = list(crate::support::command().args(["-n", "1", "-genv", "X", "y", "ls", "/proc/self/fd"]));
-    assert_eq!(with.difference(&without).count(), 2, "{with:?} but without mpirun {without:?}");
+    assert_eq!(with.difference(&without).count(), 3, "{with:?} but without mpirun {without:?}");
     let of_two = list(crate::support::command().args(["-n", "1", "ls", "/proc/self/fd", ":", "-n", "1", "sleep", "0"]));
-    assert_eq!(of_two, with);
+    // Nothing that belongs to the other rank; the numbers may differ.
+    assert_eq!(of_two.len(), with.len(), "{of_two:?} of two ranks, {with:?} of one");
 }
