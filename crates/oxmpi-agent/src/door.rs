@@ -4,7 +4,7 @@
 //!
 //! Keys belong to realms: the job, and those that its ranks ask for, for ports and for connected jobs. A rank asks before
 //! it tells anybody whom that could concern, so a caller of a realm that is unknown after the requests were read is
-//! nobody's. `desk.rs` reads the requests.
+//! nobody's. `requests.rs` reads the requests.
 //!
 //! The agent says GO, not the rank, so that a small message to a rank that computes is on its way at once.
 
@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 
 use oxmpi_base::ids::{NodeId, Slot};
 use oxmpi_base::socket::{Interest, ReadySet};
-use oxmpi_boot::desk::Purpose;
 use oxmpi_boot::handshake::{End, HELLO_BYTES, Hello, Key, Kind, PROOF_BYTES, Realm, Server, verdict};
 use oxmpi_boot::network::BUILD;
+use oxmpi_boot::requests::Purpose;
 use oxmpi_transport::tcp::connect::{Arrival, hand_over};
 
-use crate::desk::Watchers;
 use crate::one_sided::Caller as OneSided;
+use crate::requests::Watchers;
 
 /// Time for a caller to prove the key.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -311,11 +311,11 @@ impl Caller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::desk::{What, Wish};
+    use crate::requests::{What, Wish};
     use oxmpi_base::address::{JobId, ProcessId};
-    use oxmpi_boot::desk::{self, Answer, NameRequest, Request, Stage};
     use oxmpi_boot::network::Introduction;
     use oxmpi_boot::network::{Attempt, Network, NodePort, describe};
+    use oxmpi_boot::requests::{self, Answer, NameRequest, Request, Stage};
     use oxmpi_transport::tcp::connect::{Arrivals, Record, pair};
     use std::fs::File;
 
@@ -439,7 +439,7 @@ mod tests {
     }
 
     fn ask(node: &Node, slot: usize, request: &Request) {
-        desk::send(node.arrivals[slot].as_fd(), request).unwrap();
+        requests::send(node.arrivals[slot].as_fd(), request).unwrap();
     }
 
     #[test]
@@ -514,7 +514,7 @@ mod tests {
         node.door.answer(1, &answer);
         node.door.answer(7, &answer);
         let Some(Record::Answer(bytes)) = node.arrivals[1].take().unwrap() else { panic!() };
-        assert_eq!(desk::read(&bytes), Some(answer));
+        assert_eq!(requests::read(&bytes), Some(answer));
         // A record that makes no sense, and the end of a rank.
         oxmpi_base::socket::send(node.arrivals[0].as_fd(), b"what?").unwrap();
         node.arrivals.remove(0);

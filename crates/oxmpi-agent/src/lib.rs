@@ -8,7 +8,7 @@
 //! channel.rs   a stream with its frames in both directions
 //! door.rs      the port of a node: proven connections for its ranks
 //! one_sided.rs the threads that execute one-sided requests of other nodes
-//! desk.rs      what the ranks ask for: who is let in, names, news for other jobs
+//! requests.rs      what the ranks ask for: who is let in, names, news for other jobs
 //! tree.rs      which agent starts which
 //! ```
 //!
@@ -17,9 +17,9 @@
 #![forbid(unsafe_code)]
 
 pub mod channel;
-pub mod desk;
 pub mod door;
 pub mod frame;
 pub mod message;
 pub mod one_sided;
+pub mod requests;
 pub mod tree;

@@ -12,7 +12,7 @@
 //! ```
 
 use crate::frame::BadFrame;
-use oxmpi_boot::desk::NameRequest;
+use oxmpi_boot::requests::NameRequest;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 

@@ -75,7 +75,7 @@ pub struct RankEnv {
 }
 
 /// Descriptors of a rank, inherited under the same numbers, each with its inode: the description of the network
-/// ([`crate::network`]) of a job on several hosts, and the socket that the rank shares with its agent ([`crate::desk`]).
+/// ([`crate::network`]) of a job on several hosts, and the socket that the rank shares with its agent ([`crate::requests`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkEnv {
     pub description: Option<(i32, u64)>,

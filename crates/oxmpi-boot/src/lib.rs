@@ -8,7 +8,6 @@
 
 pub mod apps;
 pub mod deal;
-pub mod desk;
 pub mod env;
 pub mod foreign;
 pub mod handshake;
@@ -17,6 +16,7 @@ pub mod names;
 pub mod nameserver;
 pub mod network;
 pub mod nodes;
+pub mod requests;
 pub mod spawned;
 
 use std::fs::File;

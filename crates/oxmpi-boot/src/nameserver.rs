@@ -170,7 +170,7 @@ pub fn read<'a, M: Deserialize<'a>>(body: &'a [u8]) -> Option<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::desk::NameRequest;
+    use crate::requests::NameRequest;
     use std::os::unix::fs::PermissionsExt;
 
     fn folder(name: &str) -> PathBuf {

@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use oxmpi_abi::constants::{MPI_ERR_NAME, MPI_ERR_SERVICE};
 use oxmpi_base::dial;
-use oxmpi_boot::desk::NameRequest;
 use oxmpi_boot::handshake::{HELLO_BYTES, Hello, Key, Kind, PROOF_BYTES, Server, verdict};
 use oxmpi_boot::nameserver::{self, NameAnswer, REALM};
 use oxmpi_boot::network::BUILD;
+use oxmpi_boot::requests::NameRequest;
 
 /// Where it listens if the user does not say it.
 const PLACE: &str = "[::]:7117";

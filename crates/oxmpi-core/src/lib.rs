@@ -20,6 +20,7 @@
 //! Nothing here calls an `MPI_*` entry point, and the user's code through [`call::Guard::call_user`] alone.
 #![deny(unsafe_code)]
 
+pub mod agent_socket;
 pub mod agents;
 pub mod agreement;
 pub mod args;
@@ -32,7 +33,6 @@ pub mod collective;
 pub mod comm;
 pub mod connections;
 pub mod contexts;
-pub mod desk;
 mod dialer;
 pub mod engine;
 pub mod explain;

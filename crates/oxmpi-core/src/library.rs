@@ -17,7 +17,7 @@ use oxmpi_abi::handle::{self, Comm, Errhandler};
 use oxmpi_base::cpus::CpuPin;
 use oxmpi_base::slots::{Kind, SlotTable};
 use oxmpi_base::trust;
-use oxmpi_boot::desk::Stage;
+use oxmpi_boot::requests::Stage;
 use oxmpi_io::UserDatarep;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};

@@ -4,12 +4,12 @@
 //! There are no globals here, so that a test can run several processes as threads. Nothing here
 //! waits or calls user functions: see `wait/` and `call.rs`.
 
+use crate::agent_socket::AgentSocket;
 use crate::agents::Agents;
 use crate::buffer::BufferPool;
 use crate::collective::{Background, Run};
 use crate::comm::{Comm, Comms, Ranks};
 use crate::contexts::Contexts;
-use crate::desk::Desk;
 use crate::engine::Engine;
 use crate::file::File;
 use crate::file_tasks::FileTasks;
@@ -66,7 +66,7 @@ pub struct Process {
     /// Names that this process has published.
     pub names: Names,
     /// The agent of this process, for other hosts.
-    pub desk: Desk,
+    pub agent_socket: AgentSocket,
     /// The connection to the name server, if this process has asked it.
     pub name_server: Option<OwnedFd>,
     /// Communicators whose members have not agreed on a context yet.
@@ -164,12 +164,12 @@ impl Process {
             parent_port,
             process_sets,
             _lifeline: lifeline,
-            desk: Desk::new(network),
+            agent_socket: AgentSocket::new(network),
             ..Process::of(links, single_copy)
         };
         if job.is_on_hosts() {
             process.use_network()?;
-            process.agents = process.desk.network().cloned().map(Agents::new);
+            process.agents = process.agent_socket.network().cloned().map(Agents::new);
         }
         Ok(process)
     }
@@ -193,7 +193,7 @@ impl Process {
             contexts: Contexts::new(nodes.own(), nodes.size()),
             joining: 0,
             names: Names::default(),
-            desk: Desk::default(),
+            agent_socket: AgentSocket::default(),
             name_server: None,
             pending_comms: Vec::new(),
             runs: Vec::new(),

@@ -12,15 +12,15 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::channel::{Channel, State};
-use oxmpi_agent::desk::{What, Wish};
 use oxmpi_agent::door::Door;
 use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
 use oxmpi_agent::message::{self, Down, FailedRank, Machine, NodeAddresses, Order, ParentTies, RankPlace, Stop, Up};
 use oxmpi_agent::one_sided::Workers;
+use oxmpi_agent::requests::{What, Wish};
 use oxmpi_base::{dial, limits};
-use oxmpi_boot::desk::Answer;
 use oxmpi_boot::handshake::Key;
 use oxmpi_boot::network::{NodePort, describe};
+use oxmpi_boot::requests::Answer;
 use oxmpi_boot::spawned::Message;
 
 use crate::branch::{Branches, Event, GREETING, VERSION, heartbeat};

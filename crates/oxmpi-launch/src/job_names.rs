@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use oxmpi_abi::Error;
-use oxmpi_boot::desk::NameRequest;
 use oxmpi_boot::names::{self, Names};
+use oxmpi_boot::requests::NameRequest;
 
 #[derive(Default)]
 pub struct JobNames {

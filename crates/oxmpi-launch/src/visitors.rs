@@ -7,10 +7,10 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use oxmpi_abi::constants::MPI_ERR_NAME;
-use oxmpi_agent::desk::{What, Wish};
 use oxmpi_agent::door::{Door, Reach};
-use oxmpi_boot::desk::{Answer, Stage};
+use oxmpi_agent::requests::{What, Wish};
 use oxmpi_boot::helper::OPTION;
+use oxmpi_boot::requests::{Answer, Stage};
 
 use crate::hosts;
 use crate::reach;

@@ -22,7 +22,7 @@ use oxmpi_base::lifeline;
 use oxmpi_base::ring::{Consumer, Producer};
 use oxmpi_base::segment::{RankBlock, STATE_ABORTED, STATE_FINALIZED, Segment};
 use oxmpi_base::wait;
-use oxmpi_boot::desk::Stage;
+use oxmpi_boot::requests::Stage;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;

@@ -12,8 +12,8 @@ use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_FINALIZED, STATE_
 use oxmpi_base::wait::{self, WakeFence};
 use oxmpi_base::wait_record::WaitRecord;
 use oxmpi_base::{address::JobId, cma, cma::Piece};
-use oxmpi_boot::desk::Stage;
 use oxmpi_boot::nodes::NodeTable;
+use oxmpi_boot::requests::Stage;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

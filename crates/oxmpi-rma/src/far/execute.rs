@@ -13,6 +13,7 @@ use oxmpi_base::stripe::Stripe;
 use oxmpi_datatype::{Named, Program, element_on_wire};
 use oxmpi_ops::{Kernel, Op};
 use std::collections::HashMap;
+use std::io;
 
 /// Programs of types by their numbers.
 pub(super) type Programs = HashMap<u32, Program>;
@@ -132,18 +133,11 @@ impl Access<'_> {
                 Ok(())
             }
             Memory::Process(base) => {
-                let mut local = from.as_ptr().expose_provenance();
                 let write = |local: &[Piece], remote: &[Piece]| {
                     // SAFETY: the local pieces are in `from`, and the remote ones in memory that the rank gave to its window.
                     unsafe { self.node.write(self.member.slot, local, remote) }
                 };
-                shift(pieces, base);
-                for part in pieces.chunks_mut(MAX_PIECES) {
-                    let bytes: usize = part.iter().map(|piece| piece.1).sum();
-                    transfer_pieces(write, local, part)?;
-                    local += bytes;
-                }
-                Ok(())
+                by_kernel(write, from.as_ptr().expose_provenance(), base, pieces)
             }
         }
     }
@@ -162,18 +156,11 @@ impl Access<'_> {
                 Ok(())
             }
             Memory::Process(base) => {
-                let mut local = to.as_mut_ptr().expose_provenance();
                 let read = |local: &[Piece], remote: &[Piece]| {
                     // SAFETY: the local pieces are in `to`, which is borrowed exclusively and not used during the call.
                     unsafe { self.node.read(self.member.slot, local, remote) }
                 };
-                shift(pieces, base);
-                for part in pieces.chunks_mut(MAX_PIECES) {
-                    let bytes: usize = part.iter().map(|piece| piece.1).sum();
-                    transfer_pieces(read, local, part)?;
-                    local += bytes;
-                }
-                Ok(())
+                by_kernel(read, to.as_mut_ptr().expose_provenance(), base, pieces)
             }
         }
     }
@@ -342,8 +329,21 @@ fn room(memory: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
     &mut memory[..bytes]
 }
 
-fn shift(pieces: &mut [Piece], base: usize) {
+/// Moves bytes between `local` and pieces of another process, whose window begins at `base`, as many pieces at a time as the
+/// kernel takes.
+fn by_kernel(
+    transfer: impl Fn(&[Piece], &[Piece]) -> io::Result<usize>,
+    mut local: usize,
+    base: usize,
+    pieces: &mut [Piece],
+) -> Result<()> {
     pieces.iter_mut().for_each(|piece| piece.0 = piece.0.wrapping_add(base));
+    for part in pieces.chunks_mut(MAX_PIECES) {
+        let bytes: usize = part.iter().map(|piece| piece.1).sum();
+        transfer_pieces(&transfer, local, part)?;
+        local += bytes;
+    }
+    Ok(())
 }
 
 /// # Safety

@@ -11,7 +11,7 @@
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::ids::{NodeId, Slot};
 use oxmpi_base::socket;
-use oxmpi_boot::desk::MOST_BYTES;
+use oxmpi_boot::requests::MOST_BYTES;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -23,7 +23,7 @@ pub trait Connector: Send {
     fn connect(&self, to: ProcessId) -> Result<Box<dyn Pending>, ConnectError>;
 
     /// Begins a connection that brings news of the processes of a node of another job: records of a slot and a
-    /// `oxmpi_boot::desk::Stage`, 4 bytes each.
+    /// `oxmpi_boot::requests::Stage`, 4 bytes each.
     fn watch(&self, job: JobId, node: NodeId) -> Result<Box<dyn Pending>, ConnectError>;
 
     /// The name of the host of a process, for messages.
@@ -72,7 +72,7 @@ pub struct Arrival {
 #[derive(Debug)]
 pub enum Record {
     Connection(Arrival, OwnedFd),
-    /// As `oxmpi_boot::desk` defines it; not validated.
+    /// As `oxmpi_boot::requests` defines it; not validated.
     Answer(Vec<u8>),
 }
 

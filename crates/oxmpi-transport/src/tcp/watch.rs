@@ -6,7 +6,7 @@ use oxmpi_base::address::JobId;
 use oxmpi_base::ids::NodeId;
 use oxmpi_base::socket::{self, Interest};
 use oxmpi_base::wake_pipe::Sleeper;
-use oxmpi_boot::desk::Stage;
+use oxmpi_boot::requests::Stage;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 

@@ -41,7 +41,7 @@ pub struct Met {
 
 /// From now on other hosts can reach this process; says where they find its node.
 pub fn be_reachable(call: &Call, guard: &mut Guard) -> Result<NodePort> {
-    if !guard.desk.exists() && guard.appnum.is_none() {
+    if !guard.agent_socket.exists() && guard.appnum.is_none() {
         let (job, agent) = (guard.engine.node().own_id().job, start_helper()?);
         guard.use_agent(Reached { network: Network::of_one_machine(job, End { node: 0, slot: 0 }), agent })?;
     }
@@ -118,7 +118,7 @@ fn reach_owner(
     };
     let ProcessId { node, slot, .. } = port.owner;
     let owner = End { node: node.number(), slot: slot.index() as u32 };
-    let begun = guard.desk.network().map(|network| network.lock().contact(secret, at, owner));
+    let begun = guard.agent_socket.network().map(|network| network.lock().contact(secret, at, owner));
     let cannot = |why: String| ports::not_open(name, &why);
     let mut attempt = begun.unwrap_or_else(|| Err("this process has no network".into())).map_err(cannot)?;
     let ready = attempt.readiness().as_raw_fd();

@@ -1,5 +1,5 @@
 //! The agent of this process, as the process sees it: it lets in processes of other jobs, answers requests about names,
-//! and tells other jobs how this process ends (`oxmpi_boot::desk`). A rank has one from `mpirun`; a process that was
+//! and tells other jobs how this process ends (`oxmpi_boot::requests`). A rank has one from `mpirun`; a process that was
 //! started alone starts one when it needs it.
 //!
 //! Nothing here waits. Until the first request, the process has no network, and pays nothing for one.
@@ -10,9 +10,9 @@ use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PORT};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_boot::Reached;
-use oxmpi_boot::desk::{self, Answer, NameRequest, Purpose, Request, Stage};
 use oxmpi_boot::handshake::{Key, Realm, Secret, random};
 use oxmpi_boot::network::{Introduction, NodePort, Place, REALM_WORDS};
+use oxmpi_boot::requests::{self, Answer, NameRequest, Purpose, Request, Stage};
 use oxmpi_transport::tcp::connect::Arrivals;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -20,7 +20,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 /// The agent of a process and what the two have agreed on.
 #[derive(Default)]
-pub struct Desk {
+pub struct AgentSocket {
     /// What is needed to use the network, until it is used.
     unused: Option<Reached>,
     /// The socket to the agent.
@@ -36,9 +36,9 @@ pub struct Desk {
     waiting: Vec<Request>,
 }
 
-impl Desk {
-    pub fn new(reached: Option<Reached>) -> Desk {
-        Desk { unused: reached, ..Desk::default() }
+impl AgentSocket {
+    pub fn new(reached: Option<Reached>) -> AgentSocket {
+        AgentSocket { unused: reached, ..AgentSocket::default() }
     }
 
     /// Whether there is an agent, or could be one without starting it.
@@ -60,7 +60,7 @@ impl Desk {
         };
         self.waiting.push(request);
         while let Some(first) = self.waiting.first() {
-            match desk::send(socket.as_fd(), first) {
+            match requests::send(socket.as_fd(), first) {
                 Ok(()) => drop(self.waiting.remove(0)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
@@ -76,8 +76,8 @@ impl Desk {
 impl Process {
     /// From now on this process can be reached by other hosts, and reaches them; an error where it has no agent.
     pub fn use_network(&mut self) -> Result<()> {
-        let Some(Reached { network, agent }) = self.desk.unused.take() else {
-            return match self.desk.network {
+        let Some(Reached { network, agent }) = self.agent_socket.unused.take() else {
+            return match self.agent_socket.network {
                 Some(_) => Ok(()),
                 None => {
                     Err(Error::new(MPI_ERR_OTHER, "this process has no agent, which other hosts would find it through"))
@@ -86,15 +86,15 @@ impl Process {
         };
         let cannot = |error: io::Error| Error::new(MPI_ERR_OTHER, format!("other hosts cannot be reached: {error}"));
         let network = SharedNetwork::new(network);
-        self.desk.socket = Some(agent.try_clone().map_err(cannot)?);
+        self.agent_socket.socket = Some(agent.try_clone().map_err(cannot)?);
         self.engine.use_network(Box::new(network.clone()), Arrivals::new(agent)).map_err(cannot)?;
-        self.desk.network = Some(network);
+        self.agent_socket.network = Some(network);
         Ok(())
     }
 
     /// An agent that was started for this process alone.
     pub fn use_agent(&mut self, reached: Reached) -> Result<()> {
-        self.desk.unused = Some(reached);
+        self.agent_socket.unused = Some(reached);
         self.use_network()
     }
 
@@ -105,7 +105,7 @@ impl Process {
             return Ok(None);
         }
         let ticket = self.next_ticket();
-        self.desk.ask(Request::Listen { ticket })?;
+        self.agent_socket.ask(Request::Listen { ticket })?;
         Ok(Some(ticket))
     }
 
@@ -116,8 +116,8 @@ impl Process {
         };
         Some(match at {
             Ok(at) => {
-                if let Some(network) = &self.desk.network {
-                    network.lock().set_here(desk::node_port(at));
+                if let Some(network) = &self.agent_socket.network {
+                    network.lock().set_here(requests::node_port(at));
                 }
                 Ok(())
             }
@@ -127,7 +127,7 @@ impl Process {
 
     /// Where others find this node, if that is known.
     pub fn here(&self) -> Option<NodePort> {
-        self.desk.network.as_ref()?.lock().here()
+        self.agent_socket.network.as_ref()?.lock().here()
     }
 
     /// Lets in who calls at a port of this process with a new secret, which is returned.
@@ -135,28 +135,28 @@ impl Process {
         let secret = random().map_err(|error| Error::new(MPI_ERR_OTHER, error.to_string()))?;
         let (realm, key) = Key::of_secret(&secret);
         let purpose = Purpose::Port { number };
-        self.desk.ask(Request::Admit { realm, key: *key.as_bytes(), purpose })?;
-        self.desk.ports.insert(number, secret);
+        self.agent_socket.ask(Request::Admit { realm, key: *key.as_bytes(), purpose })?;
+        self.agent_socket.ports.insert(number, secret);
         Ok(secret)
     }
 
     /// The secret of a port of this process, if it was opened for other hosts.
     pub fn secret_of_port(&self, number: u32) -> Option<Secret> {
-        self.desk.ports.get(&number).copied()
+        self.agent_socket.ports.get(&number).copied()
     }
 
     /// A port is closed: nobody is let in any more, and those who wait there are sent away.
     pub fn dismiss_port(&mut self, number: u32) {
         self.engine.drop_contacts(number);
-        if let Some(secret) = self.desk.ports.remove(&number) {
+        if let Some(secret) = self.agent_socket.ports.remove(&number) {
             // An agent that cannot be asked lets nobody in.
-            let _ = self.desk.ask(Request::Dismiss { realm: Key::of_secret(&secret).0 });
+            let _ = self.agent_socket.ask(Request::Dismiss { realm: Key::of_secret(&secret).0 });
         }
     }
 
     /// Where the nodes of some processes are found, as words for a message: empty if this process has no network.
     pub(crate) fn places_of(&self, ids: &[ProcessId]) -> Vec<u64> {
-        let Some(network) = &self.desk.network else { return Vec::new() };
+        let Some(network) = &self.agent_socket.network else { return Vec::new() };
         let network = network.lock();
         let nodes: BTreeSet<(JobId, u32)> = ids.iter().map(|id| (id.job, id.node.number())).collect();
         let place = |(job, node): (JobId, u32)| Some((job, node, network.place(job, node)?));
@@ -186,15 +186,15 @@ impl Process {
         };
         self.use_network()?;
         let (realm, key) = (introduction.realm, *introduction.key.as_bytes());
-        if self.desk.admitted.insert(realm) {
-            self.desk.ask(Request::Admit { realm, key, purpose: Purpose::Links })?;
+        if self.agent_socket.admitted.insert(realm) {
+            self.agent_socket.ask(Request::Admit { realm, key, purpose: Purpose::Links })?;
         }
-        if let Some(network) = &self.desk.network {
+        if let Some(network) = &self.agent_socket.network {
             network.lock().meet(&introduction);
         }
         for id in elsewhere {
             let is_introduced = self
-                .desk
+                .agent_socket
                 .network
                 .as_ref()
                 .is_some_and(|network| network.lock().place(id.job, id.node.number()).is_some());
@@ -209,15 +209,15 @@ impl Process {
 
     /// Jobs that were left: their processes are not let in any more.
     pub(crate) fn forget_jobs(&mut self, jobs: Vec<JobId>) {
-        let Some(network) = &self.desk.network else { return };
+        let Some(network) = &self.agent_socket.network else { return };
         let unused: Vec<Realm> = {
             let mut network = network.lock();
             jobs.into_iter().for_each(|job| network.forget(job));
-            self.desk.admitted.iter().filter(|realm| !network.uses(realm)).copied().collect()
+            self.agent_socket.admitted.iter().filter(|realm| !network.uses(realm)).copied().collect()
         };
         for realm in unused {
-            self.desk.admitted.remove(&realm);
-            let _ = self.desk.ask(Request::Dismiss { realm });
+            self.agent_socket.admitted.remove(&realm);
+            let _ = self.agent_socket.ask(Request::Dismiss { realm });
         }
     }
 
@@ -229,8 +229,8 @@ impl Process {
 
     /// Tells other jobs how far this process is from its end.
     pub fn tell_stage(&mut self, stage: Stage) {
-        if self.desk.network.is_some() {
-            let _ = self.desk.ask(Request::Stage(stage));
+        if self.agent_socket.network.is_some() {
+            let _ = self.agent_socket.ask(Request::Stage(stage));
         }
     }
 
@@ -238,7 +238,7 @@ impl Process {
     pub fn ask_names(&mut self, what: NameRequest) -> Result<u32> {
         self.use_network()?;
         let ticket = self.next_ticket();
-        self.desk.ask(Request::Names { ticket, what })?;
+        self.agent_socket.ask(Request::Names { ticket, what })?;
         Ok(ticket)
     }
 
@@ -251,18 +251,18 @@ impl Process {
     }
 
     fn next_ticket(&mut self) -> u32 {
-        self.desk.next_ticket = self.desk.next_ticket.wrapping_add(1);
-        self.desk.next_ticket
+        self.agent_socket.next_ticket = self.agent_socket.next_ticket.wrapping_add(1);
+        self.agent_socket.next_ticket
     }
 
     fn take_answer(&mut self, ticket: u32) -> Option<Answer> {
         for bytes in self.engine.take_answers() {
             // An answer that makes no sense is none.
-            if let Some(answer) = desk::read::<Answer>(&bytes) {
+            if let Some(answer) = requests::read::<Answer>(&bytes) {
                 let (Answer::Listening { ticket, .. } | Answer::Names { ticket, .. }) = answer;
-                self.desk.answers.insert(ticket, answer);
+                self.agent_socket.answers.insert(ticket, answer);
             }
         }
-        self.desk.answers.remove(&ticket)
+        self.agent_socket.answers.remove(&ticket)
     }
 }

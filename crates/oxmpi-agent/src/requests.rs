@@ -1,4 +1,4 @@
-//! What the ranks of a node ask their agent for (`oxmpi_boot::desk`): whom the [`Door`] lets in, and news for processes
+//! What the ranks of a node ask their agent for (`oxmpi_boot::requests`): whom the [`Door`] lets in, and news for processes
 //! of other jobs. Requests that concern the whole job are given to the owner of the door.
 //!
 //! A rank is trusted no more than its socket, which a program may inherit: a record that makes no sense is ignored, and
@@ -10,8 +10,8 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use oxmpi_base::socket::{self, Ready};
-use oxmpi_boot::desk::{self, Answer, MOST_BYTES, NameRequest, Purpose, Request, Stage};
 use oxmpi_boot::handshake::Key;
+use oxmpi_boot::requests::{self, Answer, MOST_BYTES, NameRequest, Purpose, Request, Stage};
 use oxmpi_transport::tcp::connect::answer;
 
 use crate::door::{Admission, Door};
@@ -62,7 +62,7 @@ impl Door {
                         break;
                     }
                 };
-                if let Some(request) = desk::read(&bytes[..count]) {
+                if let Some(request) = requests::read(&bytes[..count]) {
                     wishes.extend(self.on_request(slot, request).map(|what| Wish { slot, what }));
                 }
             }
