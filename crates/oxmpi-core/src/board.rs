@@ -1,7 +1,8 @@
 //! The board of a communicator: shared memory of its ranks for collective operations.
 //!
 //! A communicator gets its board with one of its first collective operations. All ranks call these
-//! in the same order, so they agree on which one. `process/boards.rs` makes and releases boards.
+//! in the same order, so they agree on which one. Persistent operations have boards of their own
+//! (`collective/board.rs`). `process/boards.rs` makes and releases boards.
 
 use oxmpi_transport::node::Node;
 
@@ -16,6 +17,15 @@ pub enum Board {
     Queued,
     /// It has none, and will get none.
     Refused,
+}
+
+/// What a board is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BoardUse {
+    /// All operations of a communicator.
+    Communicator,
+    /// One persistent operation.
+    Operation,
 }
 
 /// Collective operations before a communicator gets its board, so that a communicator for a single

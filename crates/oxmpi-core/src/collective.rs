@@ -11,7 +11,7 @@
 mod board;
 mod perform;
 
-pub use board::BoardQueue;
+pub use board::{BoardOperation, BoardQueue};
 
 use crate::comm::{Calls, Comm, Ranks};
 use crate::engine::{OpId, Route};

@@ -7,7 +7,7 @@
 use crate::agent_socket::AgentSocket;
 use crate::agents::Agents;
 use crate::buffer::BufferPool;
-use crate::collective::{Background, Run};
+use crate::collective::{Background, BoardOperation, Run};
 use crate::comm::{Comm, Comms, Ranks};
 use crate::contexts::Contexts;
 use crate::engine::Engine;
@@ -106,6 +106,8 @@ pub struct Process {
     pub(crate) kept: Promise,
     /// Boards owned by this process that it has left, but others may still use.
     pub(crate) left_boards: Vec<Node>,
+    /// Persistent collective operations with boards of their own.
+    pub(crate) board_operations: Vec<Arc<BoardOperation>>,
     pub appnum: Option<i32>,
     pub universe_size: i32,
     /// The port of the processes that spawned this job, until this process has connected to them.
@@ -216,6 +218,7 @@ impl Process {
             boards: 0,
             kept: Promise::from(OnceLock::from(None)),
             left_boards: Vec::new(),
+            board_operations: Vec::new(),
             appnum: None,
             universe_size: nodes.size() as i32,
             parent_port: None,

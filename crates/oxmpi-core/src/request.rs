@@ -1,7 +1,7 @@
 //! Requests: operations that were started, or can be started, behind their handles.
 
 use crate::callback::Callback;
-use crate::collective::BoundPlan;
+use crate::collective::{BoardOperation, BoundPlan};
 use crate::engine::{Engine, Mode, OpId, Outcome, Route};
 use crate::file_tasks::FileAccess;
 use crate::matching::Pattern;
@@ -84,6 +84,8 @@ pub enum Start {
         buf: Target<'static>,
     },
     Collective(Arc<BoundPlan>),
+    /// A collective operation over a board of its own.
+    OnBoard(Arc<BoardOperation>),
     Outgoing(Arc<Outgoing>),
     Incoming(Arc<Incoming>),
     /// To or from `MPI_PROC_NULL`.

@@ -7,7 +7,7 @@
 // expect-stderr: over the board, in pieces, because operands are combined in the order of the blocking operation
 // expect-stderr: rank 0 of MPI_COMM_WORLD: MPI_Ibarrier: 
 // expect-stderr: rank 0 of MPI_COMM_WORLD: no board for nonblocking operations yet, because a blocking one makes it
-// expect-stderr: rank 0 of MPI_COMM_WORLD: persistent operations go by messages, because they may be started in any order
+// expect-stderr: rank 0 of MPI_COMM_WORLD: MPI_Barrier_init: 
 // expect-stderr: rank 0 of reversed: no board yet, because 
 // expect-stderr: rank 0 of reversed: MPI_Barrier: 
 // expect-stderr: dissemination, because 

@@ -86,6 +86,14 @@ static void boards(void) {
     CHECK_EQ(number(session, areas) > area, size > 1 && rank == 0); // the first rank provides it
     MPI_Comm_free(&comm);
     CHECK_EQ(number(session, boards), before);
+    // A persistent operation has a board of its own.
+    MPI_Request request;
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    CHECK_EQ(number(session, boards), before + (size > 1));
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    CHECK_EQ(number(session, boards), before);
     MPI_Barrier(MPI_COMM_WORLD);
 
     // Shared memory is in use after a write to it.

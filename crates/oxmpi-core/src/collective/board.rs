@@ -6,6 +6,9 @@
 //! sees that where it takes the board, and waits until the queue is empty. A communicator may be
 //! freed in the meantime: its operations continue.
 //!
+//! The ranks may start persistent operations in any order. Therefore each has a board of its own
+//! ([`BoardOperation`]), whose queue has one run at most.
+//!
 //! Nothing here waits. `oxmpi-transport/src/node/background.rs` performs the runs on the board.
 
 use super::{Background, Stage};
@@ -14,7 +17,7 @@ use crate::comm::CallName;
 use crate::process::Process;
 use crate::request::Promise;
 use crate::wait::board::{copy_from, copy_to};
-use oxmpi_abi::constants::MPI_ERR_OTHER;
+use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_REQUEST};
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
@@ -22,11 +25,11 @@ use oxmpi_coll::choose::BoardWay;
 use oxmpi_transport::NodeMemory;
 use oxmpi_transport::node::{Advance, BoardRun, Node, Wait, Work};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The operations that were started on a board and have not ended, and the board.
 pub struct BoardQueue {
-    comm: handle::Comm,
+    owner: Owner,
     node: Box<Node>,
     /// Never empty.
     runs: VecDeque<QueuedRun>,
@@ -36,6 +39,36 @@ struct QueuedRun {
     stage: Stage,
     run: BoardRun,
     promise: Promise,
+}
+
+/// Where the board of a queue returns to.
+enum Owner {
+    Comm(handle::Comm),
+    Operation(Arc<BoardOperation>),
+}
+
+/// A persistent operation with a board of its own.
+pub struct BoardOperation {
+    stage: Stage,
+    work: Work,
+    way: BoardWay,
+    /// `None` while the operation is under way.
+    node: Mutex<Option<Box<Node>>>,
+}
+
+impl BoardOperation {
+    pub fn context(&self) -> u32 {
+        self.stage.context
+    }
+
+    /// All processes that take part.
+    pub fn members(&self) -> impl Iterator<Item = Peer> + '_ {
+        self.stage.group.iter()
+    }
+
+    fn board(&self) -> MutexGuard<'_, Option<Box<Node>>> {
+        self.node.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl BoardQueue {
@@ -49,6 +82,11 @@ impl BoardQueue {
     /// communicator.
     pub(super) fn is_over(&self) -> bool {
         self.runs.is_empty()
+    }
+
+    /// Whether its board is that of the communicator with this context.
+    fn is_of_comm(&self, context: u32) -> bool {
+        matches!(self.owner, Owner::Comm(_)) && self.stage().comm_context() == context
     }
 
     pub(super) fn keeps(&self, promise: &Promise) -> bool {
@@ -73,7 +111,7 @@ impl Process {
             Background::Board(queue) => Some(&**queue),
             Background::Plan(_) => None,
         });
-        queues.into_iter().find(|queue| queue.stage().comm_context() == context)
+        queues.into_iter().find(|queue| queue.is_of_comm(context))
     }
 
     /// Starts an operation on a communicator's [board](Process::background_board). The promise is
@@ -89,31 +127,13 @@ impl Process {
         found.calls.count(call);
         let stage = Stage { root, ..Stage::new(found) };
         match std::mem::replace(&mut found.board, Board::Queued) {
-            Board::Ready(mut node) => {
-                let mut run = node.run(work, way, stage.calls.history);
-                match self.advance_run(&mut node, &mut run, &stage) {
-                    Ok(Advance::Ended) => {
-                        self.put_back(comm, node);
-                        Ok(Arc::clone(&self.kept))
-                    }
-                    Err(error) => {
-                        self.put_back(comm, node);
-                        Ok(Arc::new(Some(error).into()))
-                    }
-                    Ok(Advance::Waiting | Advance::Moved) => {
-                        let promise = Promise::default();
-                        let runs = VecDeque::from([QueuedRun { stage, run, promise: Arc::clone(&promise) }]);
-                        self.runs.push(Background::Board(Box::new(BoardQueue { comm, node, runs })));
-                        Ok(promise)
-                    }
-                }
-            }
+            Board::Ready(node) => Ok(self.begin_queue(Owner::Comm(comm), node, stage, work, way)),
             Board::Queued => {
                 let queues = self.runs.iter_mut().filter_map(|task| match task {
                     Background::Board(queue) => Some(queue),
                     Background::Plan(_) => None,
                 });
-                let found = queues.into_iter().find(|queue| queue.stage().comm_context() == stage.comm_context());
+                let found = queues.into_iter().find(|queue| queue.is_of_comm(stage.comm_context()));
                 let Some(queue) = found else { unreachable!("a board that is queued has a queue") };
                 let promise = Promise::default();
                 let run = queue.node.run(work, way, stage.calls.history);
@@ -126,6 +146,60 @@ impl Process {
                 bail!(MPI_ERR_OTHER, "another thread is in a collective operation on {}", found.describe())
             }
         }
+    }
+
+    /// Keeps a persistent operation with its board, after the call that initializes it was counted.
+    pub fn keep_on_board(
+        &mut self,
+        comm: handle::Comm,
+        root: Option<usize>,
+        work: Work,
+        way: BoardWay,
+        node: Box<Node>,
+    ) -> Result<Arc<BoardOperation>> {
+        let stage = Stage { root, ..Stage::new(self.comm_mut(comm)?) };
+        let operation = Arc::new(BoardOperation { stage, work, way, node: Mutex::new(Some(node)) });
+        self.board_operations.push(Arc::clone(&operation));
+        Ok(operation)
+    }
+
+    /// Starts a persistent operation, which is not under way.
+    pub(crate) fn start_kept(&mut self, operation: &Arc<BoardOperation>) -> Result<Promise> {
+        let Some(node) = operation.board().take() else {
+            bail!(MPI_ERR_REQUEST, "the persistent operation has been started already");
+        };
+        let (stage, work, owner) = (operation.stage.clone(), operation.work.clone(), Arc::clone(operation));
+        Ok(self.begin_queue(Owner::Operation(owner), node, stage, work, operation.way))
+    }
+
+    /// Leaves the boards of persistent operations whose requests were freed.
+    pub fn leave_kept_boards(&mut self) {
+        let mut left = Vec::new();
+        self.board_operations.retain(|operation| {
+            // Only this list has it, and it is not under way.
+            let node = if Arc::strong_count(operation) == 1 { operation.board().take() } else { None };
+            let is_kept = node.is_none();
+            left.extend(node);
+            is_kept
+        });
+        left.into_iter().for_each(|node| self.leave_board(*node));
+    }
+
+    /// Starts an operation on a board that is free. Makes a queue unless it ends at once.
+    fn begin_queue(&mut self, owner: Owner, mut node: Box<Node>, stage: Stage, work: Work, way: BoardWay) -> Promise {
+        let mut run = node.run(work, way, stage.calls.history);
+        let ended = match self.advance_run(&mut node, &mut run, &stage) {
+            Ok(Advance::Ended) => Arc::clone(&self.kept),
+            Err(error) => Arc::new(Some(error).into()),
+            Ok(Advance::Waiting | Advance::Moved) => {
+                let promise = Promise::default();
+                let runs = VecDeque::from([QueuedRun { stage, run, promise: Arc::clone(&promise) }]);
+                self.runs.push(Background::Board(Box::new(BoardQueue { owner, node, runs })));
+                return promise;
+            }
+        };
+        self.put_back(owner, node);
+        ended
     }
 
     /// Advances a run.
@@ -155,12 +229,12 @@ impl Process {
         moved
     }
 
-    /// Ends the incomplete operations on the board of a communicator on which no more calls will be
+    /// Ends the incomplete operations on boards of a communicator on which no more calls will be
     /// made.
     pub(crate) fn end_queue_of(&mut self, context: u32) {
         let is_its_queue =
             |task: &Background| matches!(task, Background::Board(queue) if queue.stage().comm_context() == context);
-        if let Some(index) = self.runs.iter().position(is_its_queue) {
+        while let Some(index) = self.runs.iter().position(is_its_queue) {
             let text = "the operation had not completed when MPI_Finalize was called";
             self.end_run(index, Error::new(MPI_ERR_OTHER, text));
         }
@@ -168,7 +242,7 @@ impl Process {
 
     /// Ends a queue; its remaining operations end with an error.
     pub(super) fn end_queue(&mut self, queue: BoardQueue, error: Option<Error>) {
-        let BoardQueue { comm, mut node, mut runs } = queue;
+        let BoardQueue { owner, mut node, mut runs } = queue;
         if let Some(first) = runs.front_mut() {
             node.abandon(&mut first.run, &mut NoWait(self.engine.node()));
         }
@@ -176,15 +250,25 @@ impl Process {
             // Only this function sets it.
             let _ = promise.set(error.clone());
         }
-        self.put_back(comm, node);
+        self.put_back(owner, node);
     }
 
-    /// Returns a board to its communicator.
-    fn put_back(&mut self, comm: handle::Comm, node: Box<Node>) {
-        match self.comm_mut(comm) {
-            Ok(found) if matches!(found.board, Board::Queued) => found.board = Board::Ready(node),
-            // The communicator was freed in the meantime.
-            _ => self.leave_board(*node),
+    /// Returns a board to its communicator or persistent operation.
+    fn put_back(&mut self, owner: Owner, node: Box<Node>) {
+        match owner {
+            Owner::Comm(comm) => match self.comm_mut(comm) {
+                Ok(found) if matches!(found.board, Board::Queued) => found.board = Board::Ready(node),
+                // The communicator was freed in the meantime.
+                _ => self.leave_board(*node),
+            },
+            Owner::Operation(operation) => {
+                *operation.board() = Some(node);
+                // Without the request, only the list and this function have it.
+                if Arc::strong_count(&operation) <= 2 {
+                    drop(operation);
+                    self.leave_kept_boards();
+                }
+            }
         }
     }
 }

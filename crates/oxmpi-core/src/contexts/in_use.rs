@@ -29,6 +29,7 @@ impl Process {
             Start::Send { route, .. } | Start::Buffered { route, .. } => ours(route.context),
             Start::Recv { pattern, .. } => ours(pattern.context),
             Start::Collective(bound_plan) => ours(bound_plan.context()),
+            Start::OnBoard(operation) => ours(operation.context()),
             Start::Outgoing(plan) => plan.context().is_some_and(ours),
             Start::Incoming(plan) => ours(plan.context()),
             Start::Nothing(_) => false,

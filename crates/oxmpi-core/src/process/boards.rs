@@ -2,7 +2,7 @@
 //! freed when all ranks have left, which the owner checks whenever it makes or leaves a board.
 
 use super::Process;
-use crate::board::Board;
+use crate::board::{Board, BoardUse};
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::Area;
@@ -33,12 +33,16 @@ impl Process {
 
     /// Memory for a new board of so many ranks, and the bytes of each staging buffer; `None` if
     /// this process has too many boards, or no memory.
-    pub fn allocate_board(&mut self, ranks: usize) -> Option<(Area, usize)> {
+    pub fn allocate_board(&mut self, ranks: usize, board_use: BoardUse) -> Option<(Area, usize)> {
         self.reap_boards();
-        if self.boards >= MOST_BOARDS {
+        let (most, large) = match board_use {
+            BoardUse::Communicator => (MOST_BOARDS, FIRST_BOARDS),
+            BoardUse::Operation => (MOST_BOARDS / 2, 0),
+        };
+        if self.boards >= most {
             return None;
         }
-        let staging = if self.boards < FIRST_BOARDS { STAGING } else { SMALL_STAGING };
+        let staging = if self.boards < large { STAGING } else { SMALL_STAGING };
         let area = self.engine.node_mut().allocate(Node::memory_for(ranks, staging)).ok()?;
         Some((area, staging))
     }

@@ -75,6 +75,7 @@ impl Process {
             }
             Start::Recv { pattern, buf } => Active::Recv(self.engine.recv(*pattern, buf.clone())),
             Start::Collective(bound_plan) => Active::Promise(self.perform_later(Arc::clone(bound_plan))),
+            Start::OnBoard(operation) => Active::Promise(self.start_kept(operation)?),
             Start::Outgoing(plan) => Active::Sending(Box::new(plan.start())),
             Start::Incoming(plan) => {
                 let started = Arc::new(Mutex::new(plan.start()));

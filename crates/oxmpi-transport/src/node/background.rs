@@ -15,7 +15,8 @@ use oxmpi_coll::choose::{BoardWay, Kind};
 use oxmpi_datatype::{Source, Target};
 use std::sync::atomic::{Ordering, fence};
 
-/// An operation with its memory, which stays valid until the operation has ended.
+/// An operation with its memory, which stays valid until the operation has ended for the last time.
+#[derive(Clone)]
 pub enum Work {
     Barrier,
     Bcast {
@@ -66,6 +67,7 @@ pub enum Work {
 }
 
 /// The operands and results of a reduction, both without gaps. In place both are the same memory.
+#[derive(Clone)]
 pub struct Vectors {
     reduction: Reduction,
     send: Source<'static>,

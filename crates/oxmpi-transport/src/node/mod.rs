@@ -239,7 +239,12 @@ impl Node {
 
     /// The same for an operation that goes on in the background.
     pub fn background_shape(&self, kind: Kind, bytes: usize) -> Shape {
-        Shape::new(kind, self.ranks() as u32, bytes as u64, Facts::BACKGROUND_BOARD)
+        Node::background_shape_of(kind, self.ranks(), bytes)
+    }
+
+    /// The same for an operation of so many ranks over a board that is yet to be made.
+    pub fn background_shape_of(kind: Kind, ranks: usize, bytes: usize) -> Shape {
+        Shape::new(kind, ranks as u32, bytes as u64, Facts::BACKGROUND_BOARD)
     }
 
     fn is_oversubscribed(&self) -> bool {

@@ -1,28 +1,29 @@
 //! Collective operations over the board of a communicator (`oxmpi_transport::node`). `coll/mod.rs`
-//! tries them first. Blocking ones are performed here; nonblocking ones go to a queue
+//! tries them first. Blocking ones are performed here, over the board of the communicator;
+//! nonblocking ones go to a queue of the same board, and persistent ones get boards of their own
 //! (`oxmpi-core/src/collective/board.rs`).
 //!
 //! Every function returns `None` when the operation must use messages instead. That decision must
 //! be the same on all ranks. It depends only on the communicator, the call, the bytes, the root and
 //! the operation, or on arguments that are plainly wrong, which the path by messages reports.
 
-use super::Form;
 use super::args::Block;
 use super::reductions::Operands;
+use super::{Form, Mode};
 use crate::args::Ints;
 use crate::comm;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_IN_PLACE};
-use oxmpi_abi::handle::{Comm, Datatype};
+use oxmpi_abi::handle::{Comm, Datatype, Request};
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::arena::Area;
 use oxmpi_base::huge;
-use oxmpi_coll::choose::{Facts, Kind, Shape};
+use oxmpi_coll::choose::{Algorithm, Facts, Kind, Shape};
 use oxmpi_coll::rules::longest_on_board;
-use oxmpi_core::agreement::AgreementIo;
-use oxmpi_core::board::{BOARD_AFTER_CALLS, Board};
+use oxmpi_core::agreement::{AgreementIo, Participants};
+use oxmpi_core::board::{BOARD_AFTER_CALLS, Board, BoardUse};
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::explain::{self, Speaker};
-use oxmpi_core::request::Active;
+use oxmpi_core::request::{Active, Body, Request as Made, Start};
 use oxmpi_core::wait::board::BoardWait;
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use oxmpi_datatype::{Region, Source, Target};
@@ -30,16 +31,22 @@ use oxmpi_transport::node::{Node, Reduction, Shares, Vectors, Work};
 use std::ffi::c_void;
 
 #[inline]
-pub(super) fn barrier<F: Form>(call: &Call, comm: Comm) -> Result<Option<F::Output>> {
+pub(super) fn barrier<F: Form>(call: &Call, form: F, comm: Comm) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
     if !F::BLOCKING {
-        return start::<F>(call, &mut guard, comm, None, (Kind::Barrier, 0), || Work::Barrier);
+        return start(call, &mut guard, form, comm, None, (Kind::Barrier, 0), || Work::Barrier);
     }
     perform::<F>(call, &mut guard, comm, None, (Kind::Barrier, 0), |node, wait| node.barrier(wait))
 }
 
 #[inline]
-pub(super) unsafe fn bcast<F: Form>(call: &Call, buffer: Block, root: i32, comm: Comm) -> Result<Option<F::Output>> {
+pub(super) unsafe fn bcast<F: Form>(
+    call: &Call,
+    form: F,
+    buffer: Block,
+    root: i32,
+    comm: Comm,
+) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
     let Some((rank, ranks)) = place(&guard, comm) else { return Ok(None) };
     let Some(root) = rank_of(root, ranks) else { return Ok(None) };
@@ -48,7 +55,7 @@ pub(super) unsafe fn bcast<F: Form>(call: &Call, buffer: Block, root: i32, comm:
     let buf = unsafe { Target::new(buf) };
     let shape = (Kind::Bcast, buf.len());
     if !F::BLOCKING {
-        return start::<F>(call, &mut guard, comm, Some(root), shape, || Work::Bcast { root, buf });
+        return start(call, &mut guard, form, comm, Some(root), shape, || Work::Bcast { root, buf });
     }
     perform::<F>(call, &mut guard, comm, Some(root), shape, |node, wait| node.bcast(wait, root, &buf))
 }
@@ -56,6 +63,7 @@ pub(super) unsafe fn bcast<F: Form>(call: &Call, buffer: Block, root: i32, comm:
 #[inline]
 pub(super) unsafe fn gather<F: Form>(
     call: &Call,
+    form: F,
     send: Block,
     recv: Block,
     root: i32,
@@ -76,7 +84,7 @@ pub(super) unsafe fn gather<F: Form>(
     let shape = (Kind::Gather, block);
     if !F::BLOCKING {
         let work = || Work::Gather { root, block, send: from, recv: to };
-        return start::<F>(call, &mut guard, comm, Some(root), shape, work);
+        return start(call, &mut guard, form, comm, Some(root), shape, work);
     }
     perform::<F>(call, &mut guard, comm, Some(root), shape, |node, wait| {
         node.gather(wait, root, block, from.as_ref(), to.as_ref())
@@ -86,6 +94,7 @@ pub(super) unsafe fn gather<F: Form>(
 #[inline]
 pub(super) unsafe fn scatter<F: Form>(
     call: &Call,
+    form: F,
     send: Block,
     recv: Block,
     root: i32,
@@ -107,7 +116,7 @@ pub(super) unsafe fn scatter<F: Form>(
     let shape = (Kind::Scatter, block);
     if !F::BLOCKING {
         let work = || Work::Scatter { root, block, send: from, recv: to };
-        return start::<F>(call, &mut guard, comm, Some(root), shape, work);
+        return start(call, &mut guard, form, comm, Some(root), shape, work);
     }
     perform::<F>(call, &mut guard, comm, Some(root), shape, |node, wait| {
         node.scatter(wait, root, block, from.as_ref(), to.as_ref())
@@ -117,6 +126,7 @@ pub(super) unsafe fn scatter<F: Form>(
 #[inline]
 pub(super) unsafe fn allgather<F: Form>(
     call: &Call,
+    form: F,
     send: Block,
     recv: Block,
     comm: Comm,
@@ -131,13 +141,19 @@ pub(super) unsafe fn allgather<F: Form>(
     let shape = (Kind::Allgather, block);
     if !F::BLOCKING {
         let work = || Work::Allgather { block, send: from, recv: to };
-        return start::<F>(call, &mut guard, comm, None, shape, work);
+        return start(call, &mut guard, form, comm, None, shape, work);
     }
     perform::<F>(call, &mut guard, comm, None, shape, |node, wait| node.allgather(wait, block, from.as_ref(), &to))
 }
 
 #[inline]
-pub(super) unsafe fn alltoall<F: Form>(call: &Call, send: Block, recv: Block, comm: Comm) -> Result<Option<F::Output>> {
+pub(super) unsafe fn alltoall<F: Form>(
+    call: &Call,
+    form: F,
+    send: Block,
+    recv: Block,
+    comm: Comm,
+) -> Result<Option<F::Output>> {
     let mut guard = call.enter()?;
     let Some((_, ranks)) = place(&guard, comm) else { return Ok(None) };
     let Some((from, to)) = pair(&guard, (&send, ranks), (&recv, ranks), 0) else { return Ok(None) };
@@ -148,7 +164,7 @@ pub(super) unsafe fn alltoall<F: Form>(call: &Call, send: Block, recv: Block, co
     let shape = (Kind::Alltoall, block);
     if !F::BLOCKING {
         let work = || Work::Alltoall { block, send: from, recv: to };
-        return start::<F>(call, &mut guard, comm, None, shape, work);
+        return start(call, &mut guard, form, comm, None, shape, work);
     }
     perform::<F>(call, &mut guard, comm, None, shape, |node, wait| node.alltoall(wait, block, from.as_ref(), &to))
 }
@@ -156,6 +172,7 @@ pub(super) unsafe fn alltoall<F: Form>(call: &Call, send: Block, recv: Block, co
 #[inline]
 pub(super) unsafe fn reduce<F: Form>(
     call: &Call,
+    form: F,
     operands: &Operands,
     count: i64,
     root: i32,
@@ -177,7 +194,7 @@ pub(super) unsafe fn reduce<F: Form>(
         let target = out.map_or((std::ptr::null_mut(), 0), |out| (out, reduction.count));
         // SAFETY: the caller of the operation promises its memory, of which `own` is what we give; only the root receives.
         let vectors = unsafe { Vectors::new(reduction, (own, reduction.count), target) };
-        return start::<F>(call, &mut guard, comm, Some(root), shape, || Work::Reduce { root, vectors });
+        return start(call, &mut guard, form, comm, Some(root), shape, || Work::Reduce { root, vectors });
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
@@ -189,6 +206,7 @@ pub(super) unsafe fn reduce<F: Form>(
 #[inline]
 pub(super) unsafe fn allreduce<F: Form>(
     call: &Call,
+    form: F,
     operands: &Operands,
     count: i64,
     comm: Comm,
@@ -203,7 +221,7 @@ pub(super) unsafe fn allreduce<F: Form>(
     if !F::BLOCKING {
         // SAFETY: the caller of the operation promises its memory; kernel, size and count are the type's own.
         let vectors = unsafe { Vectors::new(reduction, (own, reduction.count), (out, reduction.count)) };
-        return start::<F>(call, &mut guard, comm, None, shape, || Work::Allreduce(vectors));
+        return start(call, &mut guard, form, comm, None, shape, || Work::Allreduce(vectors));
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
@@ -216,6 +234,7 @@ pub(super) unsafe fn allreduce<F: Form>(
 #[inline]
 pub(super) unsafe fn reduce_scatter_block<F: Form>(
     call: &Call,
+    form: F,
     operands: &Operands,
     count: i64,
     comm: Comm,
@@ -229,7 +248,7 @@ pub(super) unsafe fn reduce_scatter_block<F: Form>(
         // SAFETY: the caller of the operation promises its memory, of which `own` has a block for every rank.
         let vectors = unsafe { Vectors::new(reduction, (own, reduction.count * ranks), (out, reduction.count)) };
         let work = || Work::ReduceScatter { counts: None, vectors };
-        return start::<F>(call, &mut guard, comm, None, shape, work);
+        return start(call, &mut guard, form, comm, None, shape, work);
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
@@ -241,6 +260,7 @@ pub(super) unsafe fn reduce_scatter_block<F: Form>(
 /// The counts are those of each rank's block.
 pub(super) unsafe fn reduce_scatter<F: Form>(
     call: &Call,
+    form: F,
     operands: &Operands,
     counts: Ints,
     comm: Comm,
@@ -262,7 +282,7 @@ pub(super) unsafe fn reduce_scatter<F: Form>(
         // SAFETY: the caller of the operation promises its memory, of which `own` has all blocks and `out` is for ours.
         let vectors = unsafe { Vectors::new(reduction, (own, reduction.count), (out, counts[rank])) };
         let work = || Work::ReduceScatter { counts: Some(counts), vectors };
-        return start::<F>(call, &mut guard, comm, None, shape, work);
+        return start(call, &mut guard, form, comm, None, shape, work);
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel and size are the type's
     // own, and the counts those of the blocks.
@@ -274,6 +294,7 @@ pub(super) unsafe fn reduce_scatter<F: Form>(
 #[inline]
 pub(super) unsafe fn scan<F: Form>(
     call: &Call,
+    form: F,
     operands: &Operands,
     count: i64,
     exclusive: bool,
@@ -298,7 +319,7 @@ pub(super) unsafe fn scan<F: Form>(
     if !F::BLOCKING {
         // SAFETY: the caller of the operation promises its memory; the first rank of an exclusive scan receives nothing.
         let vectors = unsafe { Vectors::new(reduction, (own, reduction.count), (out, reduction.count)) };
-        return start::<F>(call, &mut guard, comm, None, shape, || Work::Scan { exclusive, vectors });
+        return start(call, &mut guard, form, comm, None, shape, || Work::Scan { exclusive, vectors });
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
@@ -476,7 +497,7 @@ fn perform<F: Form>(
     let watch = MismatchCheck::new(call.fun, comm, root);
     let Some(mut node) = take(call, guard, comm, &watch)? else { return Ok(None) };
     if explain::is_on() {
-        explain_way(call, guard, comm, &node, shape);
+        explain_way(call, guard, comm, &node.shape(shape.0, shape.1));
     }
     let watch = watch.counted();
     let wait = &mut BoardWait::new(call, guard, &watch);
@@ -493,15 +514,23 @@ fn perform<F: Form>(
     result.map(|()| Some(F::output(None)))
 }
 
-/// Starts an operation over the communicator's board, if it has one and the table says so.
+/// Starts an operation over the communicator's board, if it has one and the table says so; keeps a
+/// persistent one.
 fn start<F: Form>(
     call: &Call,
     guard: &mut Guard,
+    form: F,
     comm: Comm,
     root: Option<usize>,
     (kind, bytes): (Kind, usize),
     work: impl FnOnce() -> Work,
 ) -> Result<Option<F::Output>> {
+    let mode = form.mode();
+    if let Mode::Persistent(_) = mode {
+        mode.check(call)?;
+        let kept = keep(call, guard, comm, root, (kind, bytes), work)?;
+        return Ok(kept.map(|request| F::output(Some(request))));
+    }
     let Some(node) = guard.background_board(comm) else {
         if explain::is_on() {
             let text = "no board for nonblocking operations yet, because a blocking one makes it";
@@ -511,22 +540,53 @@ fn start<F: Form>(
     };
     let Some(way) = node.background_way(kind, bytes) else { return Ok(None) };
     if explain::is_on() {
-        explain_background_way(call, guard, comm, &node.background_shape(kind, bytes));
+        explain_way(call, guard, comm, &node.background_shape(kind, bytes));
     }
     let name = MismatchCheck::new(call.fun, comm, root).call();
     let promise = guard.start_on_board(comm, (name, root), work(), way)?;
     Ok(Some(F::output(Some(guard.once(comm, Active::Promise(promise))))))
 }
 
-/// Explains which algorithm the ranks will use on the board.
-#[cold]
-fn explain_way(call: &Call, guard: &Guard, comm: Comm, node: &Node, (kind, bytes): (Kind, usize)) {
-    explain_background_way(call, guard, comm, &node.shape(kind, bytes));
+/// Makes the request of a persistent operation with a board of its own, if the ranks can have one
+/// and the table says so.
+fn keep(
+    call: &Call,
+    guard: &mut Guard,
+    comm: Comm,
+    root: Option<usize>,
+    (kind, bytes): (Kind, usize),
+    work: impl FnOnce() -> Work,
+) -> Result<Option<Request>> {
+    if let Some(refusal) = guard.refuses_board(comm)? {
+        explain_board(guard, comm, refusal);
+        return Ok(None);
+    }
+    let shape = Node::background_shape_of(kind, guard.comm(comm)?.group.len(), bytes);
+    let Algorithm::Board(way) = shape.choose().take else { return Ok(None) };
+    let check = MismatchCheck::new(call.fun, comm, root);
+    let Some(node) = join(call, guard, comm, &check, BoardUse::Operation)? else {
+        explain_board(
+            guard,
+            comm,
+            "no board for this operation, because a process has no memory for it, or has too many",
+        );
+        return Ok(None);
+    };
+    if explain::is_on() {
+        explain_way(call, guard, comm, &shape);
+    }
+    // It does not go over the communicator's board.
+    let calls = &mut guard.comm_mut(comm)?.calls;
+    calls.count(check.call());
+    calls.by_messages(check.call().word());
+    let start = Start::OnBoard(guard.keep_on_board(comm, root, work(), way, node)?);
+    let body = Body::Persistent(Box::new(start), None);
+    Ok(Some(Request(guard.requests.insert(Made { comm, body }))))
 }
 
-/// The same for an operation in the background.
+/// Explains which algorithm the ranks will use on a board.
 #[cold]
-fn explain_background_way(call: &Call, guard: &Guard, comm: Comm, shape: &Shape) {
+fn explain_way(call: &Call, guard: &Guard, comm: Comm, shape: &Shape) {
     if let Some(speaker) = guard.comm(comm).ok().and_then(Speaker::of) {
         let rule = shape.choose();
         speaker.say(call.fun.name(), rule.why, || shape.describe(rule));
@@ -587,9 +647,9 @@ fn take_general(
             explain_board(guard, comm, "no board yet, because a communicator of a single use shall cost little");
         }
         Board::Wanted(_) => {
-            let mut joined = join(call, guard, comm, watch);
+            let mut made = make(call, guard, comm, watch);
             let found = guard.comm_mut(comm)?;
-            match &mut joined {
+            match &mut made {
                 Ok(Some(node)) => {
                     found.calls.count(watch.call());
                     node.set_history(found.calls.history);
@@ -604,7 +664,7 @@ fn take_general(
                     found.board = Board::Refused;
                 }
             }
-            return joined;
+            return made;
         }
         other => found.board = other,
     }
@@ -612,13 +672,36 @@ fn take_general(
 }
 
 /// Makes the communicator's board together with all its ranks; `None` if one of them cannot.
-fn join(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
-    let own = comm::own_peer(guard);
-    let participants = guard.comm_mut(comm)?.participants(own);
+fn make(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
+    let Some(mut node) = join(call, guard, comm, watch, BoardUse::Communicator)? else { return Ok(None) };
+    let wait = &mut BoardWait::new(call, guard, watch);
+    let probed = node.probe(wait).map_err(|error| wait.cause(error))?;
+    let direct = Facts::DIRECT.when(probed && guard.engine.may_copy());
+    let bits = direct.and(Facts::HUGE_PAGES.when(huge::is_allowed())).to_bits();
+    let participants = participants(guard, comm)?;
+    let common =
+        comm::run_agreement_watched(call, guard, watch, |io| async move { io.common(&participants, bits).await })?;
+    node.add_facts(Facts::from_bits(common));
+    if explain::is_on() {
+        explain_board(guard, comm, &format!("a board: {}", node.describe_facts()));
+    }
+    Ok(Some(node))
+}
+
+/// Allocates a board and joins it, together with all ranks of the communicator; `None` if one of
+/// them cannot.
+fn join(
+    call: &Call,
+    guard: &mut Guard,
+    comm: Comm,
+    watch: &MismatchCheck,
+    board_use: BoardUse,
+) -> Result<Option<Box<Node>>> {
+    let participants = participants(guard, comm)?;
     let mut words = [0u64; 4];
     let mut allocated = None;
     if participants.rank == 0
-        && let Some((area, room)) = guard.allocate_board(participants.len())
+        && let Some((area, room)) = guard.allocate_board(participants.len(), board_use)
     {
         let oversubscribed = guard.is_oversubscribed(participants.len());
         words = [area.offset as u64, area.bytes as u64, room as u64, u64::from(oversubscribed)];
@@ -631,21 +714,16 @@ fn join(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Re
     let area = Area { offset, bytes };
     let node = if bytes > 0 { guard.join_board(comm, area, room, oversubscribed != 0)? } else { None };
     let here = node.is_some();
-    let among = participants.clone();
-    let all_here = comm::run_agreement_watched(call, guard, watch, |io| async move { io.all(&among, here).await })?;
-    let Some(mut node) = node.filter(|_| all_here) else {
+    let all_here =
+        comm::run_agreement_watched(call, guard, watch, |io| async move { io.all(&participants, here).await })?;
+    if !all_here {
         guard.give_up_board(here, allocated);
         return Ok(None);
-    };
-    let wait = &mut BoardWait::new(call, guard, watch);
-    let probed = node.probe(wait).map_err(|error| wait.cause(error))?;
-    let direct = Facts::DIRECT.when(probed && guard.engine.may_copy());
-    let bits = direct.and(Facts::HUGE_PAGES.when(huge::is_allowed())).to_bits();
-    let common =
-        comm::run_agreement_watched(call, guard, watch, |io| async move { io.common(&participants, bits).await })?;
-    node.add_facts(Facts::from_bits(common));
-    if explain::is_on() {
-        explain_board(guard, comm, &format!("a board: {}", node.describe_facts()));
     }
-    Ok(Some(node))
+    Ok(node)
+}
+
+fn participants(guard: &mut Guard, comm: Comm) -> Result<Participants> {
+    let own = comm::own_peer(guard);
+    Ok(guard.comm_mut(comm)?.participants(own))
 }

@@ -1,7 +1,7 @@
 //! Collective operations, each written once for its blocking, nonblocking and persistent [`Form`].
 //!
 //! ```text
-//! mod.rs        the forms and the operations: all but persistent ones try the board, the rest uses plans
+//! mod.rs        the forms and the operations: they try a board, the rest uses plans
 //! board.rs      over memory that all ranks share; `None` where that is not the way
 //! data.rs  reductions.rs  neighbors.rs      check the arguments, ask for a plan, bind it to the program's memory
 //! args.rs       buffer arguments            shape.rs  the communicator as plans see it
@@ -42,8 +42,6 @@ use oxmpi_core::call::Call;
 pub trait Form: Copy {
     /// Whether the operation is complete when the function returns.
     const BLOCKING: bool;
-    /// Whether it may go over the communicator's board.
-    const ON_BOARD: bool;
     type Output;
 
     fn mode(self) -> Mode;
@@ -66,7 +64,6 @@ pub struct Persistent(pub Info);
 
 impl Form for Blocking {
     const BLOCKING: bool = true;
-    const ON_BOARD: bool = true;
     type Output = ();
 
     #[inline(always)]
@@ -80,7 +77,6 @@ impl Form for Blocking {
 
 impl Form for Nonblocking {
     const BLOCKING: bool = false;
-    const ON_BOARD: bool = true;
     type Output = Request;
 
     #[inline(always)]
@@ -96,7 +92,6 @@ impl Form for Nonblocking {
 
 impl Form for Persistent {
     const BLOCKING: bool = false;
-    const ON_BOARD: bool = false;
     type Output = Request;
 
     #[inline(always)]
@@ -114,9 +109,7 @@ impl Form for Persistent {
 pub unsafe fn barrier<F: Form>(call: &Call, form: F, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::ON_BOARD
-            && let Some(output) = board::barrier::<F>(call, comm)?
-        {
+        if let Some(output) = board::barrier(call, form, comm)? {
             return Ok(output);
         }
         data::barrier(call, form.mode(), comm).map(F::output)
@@ -127,9 +120,7 @@ pub unsafe fn barrier<F: Form>(call: &Call, form: F, comm: Comm) -> Result<F::Ou
 pub unsafe fn bcast<F: Form>(call: &Call, form: F, buffer: Block, root: i32, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::ON_BOARD
-            && let Some(output) = board::bcast::<F>(call, buffer, root, comm)?
-        {
+        if let Some(output) = board::bcast(call, form, buffer, root, comm)? {
             return Ok(output);
         }
         data::bcast(call, form.mode(), buffer, root, comm).map(F::output)
@@ -147,9 +138,7 @@ pub unsafe fn gather<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::ON_BOARD
-            && let Some(output) = board::gather::<F>(call, send, recv, root, comm)?
-        {
+        if let Some(output) = board::gather(call, form, send, recv, root, comm)? {
             return Ok(output);
         }
         data::gather(call, form.mode(), send, recv, root, comm).map(F::output)
@@ -180,9 +169,7 @@ pub unsafe fn scatter<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::ON_BOARD
-            && let Some(output) = board::scatter::<F>(call, send, recv, root, comm)?
-        {
+        if let Some(output) = board::scatter(call, form, send, recv, root, comm)? {
             return Ok(output);
         }
         data::scatter(call, form.mode(), send, recv, root, comm).map(F::output)
@@ -206,9 +193,7 @@ pub unsafe fn scatterv<F: Form>(
 pub unsafe fn allgather<F: Form>(call: &Call, form: F, send: Block, recv: Block, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::ON_BOARD
-            && let Some(output) = board::allgather::<F>(call, send, recv, comm)?
-        {
+        if let Some(output) = board::allgather(call, form, send, recv, comm)? {
             return Ok(output);
         }
         data::allgather(call, form.mode(), send, recv, comm).map(F::output)
@@ -225,9 +210,7 @@ pub unsafe fn allgatherv<F: Form>(call: &Call, form: F, send: Block, recv: Block
 pub unsafe fn alltoall<F: Form>(call: &Call, form: F, send: Block, recv: Block, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::ON_BOARD
-            && let Some(output) = board::alltoall::<F>(call, send, recv, comm)?
-        {
+        if let Some(output) = board::alltoall(call, form, send, recv, comm)? {
             return Ok(output);
         }
         data::alltoall(call, form.mode(), send, recv, comm).map(F::output)
@@ -257,9 +240,7 @@ pub unsafe fn reduce<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::ON_BOARD
-            && let Some(output) = board::reduce::<F>(call, &operands, count, root, comm)?
-        {
+        if let Some(output) = board::reduce(call, form, &operands, count, root, comm)? {
             return Ok(output);
         }
         reductions::reduce(call, form.mode(), operands, count, root, comm).map(F::output)
@@ -276,9 +257,7 @@ pub unsafe fn allreduce<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::ON_BOARD
-            && let Some(output) = board::allreduce::<F>(call, &operands, count, comm)?
-        {
+        if let Some(output) = board::allreduce(call, form, &operands, count, comm)? {
             return Ok(output);
         }
         reductions::allreduce(call, form.mode(), operands, count, comm).map(F::output)
@@ -295,9 +274,7 @@ pub unsafe fn reduce_scatter_block<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::ON_BOARD
-            && let Some(output) = board::reduce_scatter_block::<F>(call, &operands, count, comm)?
-        {
+        if let Some(output) = board::reduce_scatter_block(call, form, &operands, count, comm)? {
             return Ok(output);
         }
         reductions::reduce_scatter_block(call, form.mode(), operands, count, comm).map(F::output)
@@ -314,9 +291,7 @@ pub unsafe fn reduce_scatter<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::ON_BOARD
-            && let Some(output) = board::reduce_scatter::<F>(call, &operands, counts, comm)?
-        {
+        if let Some(output) = board::reduce_scatter(call, form, &operands, counts, comm)? {
             return Ok(output);
         }
         reductions::reduce_scatter(call, form.mode(), operands, counts, comm).map(F::output)
@@ -327,9 +302,7 @@ pub unsafe fn reduce_scatter<F: Form>(
 pub unsafe fn scan<F: Form>(call: &Call, form: F, operands: Operands, count: i64, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::ON_BOARD
-            && let Some(output) = board::scan::<F>(call, &operands, count, false, comm)?
-        {
+        if let Some(output) = board::scan(call, form, &operands, count, false, comm)? {
             return Ok(output);
         }
         reductions::scan(call, form.mode(), operands, count, comm).map(F::output)
@@ -340,9 +313,7 @@ pub unsafe fn scan<F: Form>(call: &Call, form: F, operands: Operands, count: i64
 pub unsafe fn exscan<F: Form>(call: &Call, form: F, operands: Operands, count: i64, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if F::ON_BOARD
-            && let Some(output) = board::scan::<F>(call, &operands, count, true, comm)?
-        {
+        if let Some(output) = board::scan(call, form, &operands, count, true, comm)? {
             return Ok(output);
         }
         reductions::exscan(call, form.mode(), operands, count, comm).map(F::output)

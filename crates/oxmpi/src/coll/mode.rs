@@ -5,7 +5,6 @@ use oxmpi_abi::constants::MPI_INFO_NULL;
 use oxmpi_abi::handle::{Comm, Info, Request};
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::collective::BoundPlan;
-use oxmpi_core::explain::Speaker;
 use oxmpi_core::request::{Active, Body, Request as Made, Start};
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use std::sync::Arc;
@@ -52,9 +51,6 @@ impl Mode {
                 Ok(Some(guard.once(comm, Active::Promise(promise))))
             }
             Mode::Persistent(_) => {
-                if let Some(speaker) = guard.comm(comm).ok().and_then(Speaker::of) {
-                    speaker.tell("persistent operations go by messages, because they may be started in any order");
-                }
                 let body = Body::Persistent(Box::new(Start::Collective(bound_plan)), None);
                 Ok(Some(Request(guard.requests.insert(Made { comm, body }))))
             }

@@ -172,9 +172,11 @@ pub fn request_free(cx: &Call, request: &Cell<Request>) -> Result<()> {
             return guard.call_user(|| free_generalized(cx, &generalized));
         }
         Some(Body::Persistent(start, None)) => {
-            if let Start::Incoming(plan) = *start {
+            if let Start::Incoming(plan) = &*start {
                 plan.forget(&mut guard.engine);
             }
+            drop(start);
+            guard.leave_kept_boards();
         }
         Some(Body::Sent) | None => {}
     }

@@ -122,7 +122,7 @@ pub static PVARS: [Variable; 33] = [
         "oxmpi_boards",
         Category::Collectives,
         Source::Process(|process| process.boards() as u64),
-        "Communicators whose ranks share memory for their collective operations",
+        "Communicators and persistent operations whose ranks share memory for collective operations",
     ),
     other(
         MPI_T_PVAR_CLASS_STATE,
