@@ -18,7 +18,7 @@ lab_up() {
     hosts=$count
     mkdir -p /run
     mount -t tmpfs -o mode=755 lab /run
-    mkdir -p $lab /run/sshd
+    mkdir -p $lab/cgroup /run/sshd
     ip link set lo up
     ip link add switch type bridge
     ip link set switch up
@@ -35,7 +35,10 @@ lab_up() {
             bash -c "
             mount --make-rprivate /
             hostname h$i
+            # The interfaces of this host, and the control groups of the machine, which slurmd wants to see.
+            mount --rbind /sys/fs/cgroup $lab/cgroup 2>/dev/null
             mount -t sysfs sysfs /sys 2>/dev/null
+            mount --rbind $lab/cgroup /sys/fs/cgroup 2>/dev/null
             mount -t tmpfs -o mode=1777 shm /dev/shm
             mount --bind $lab/names /etc/hosts
             mount --bind $lab/passwd$i /etc/passwd

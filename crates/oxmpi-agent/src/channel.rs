@@ -8,8 +8,8 @@ use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 pub struct Channel {
-    read: File,
-    write: File,
+    /// What is read and what is written; `None` until an agent that was started without a stream has connected.
+    ends: Option<(File, File)>,
     decoder: Decoder,
     queue: Queue,
     buffer: Vec<u8>,
@@ -26,8 +26,22 @@ pub enum State {
 impl Channel {
     /// Both descriptors do not block.
     pub fn new(read: OwnedFd, write: OwnedFd) -> Channel {
+        Channel { ends: Some((read.into(), write.into())), ..Channel::unconnected() }
+    }
+
+    /// A channel whose other side has not connected yet: what is sent waits.
+    pub fn unconnected() -> Channel {
         let (decoder, queue) = Default::default();
-        Channel { read: read.into(), write: write.into(), decoder, queue, buffer: vec![0; 64 << 10] }
+        Channel { ends: None, decoder, queue, buffer: vec![0; 64 << 10] }
+    }
+
+    /// The other side has connected. Both descriptors do not block.
+    pub fn connect(&mut self, read: OwnedFd, write: OwnedFd) {
+        self.ends = Some((read.into(), write.into()));
+    }
+
+    pub fn is_connected(&self) -> bool {
+        self.ends.is_some()
     }
 
     /// Bytes of frames that were read before there was a channel.
@@ -37,8 +51,9 @@ impl Channel {
 
     /// Reads what has arrived, without making frames of it: `None` at the end of the stream.
     pub fn read_bytes(&mut self) -> io::Result<Option<&[u8]>> {
+        let Some((read, _)) = &mut self.ends else { return Ok(Some(&[])) };
         loop {
-            match self.read.read(&mut self.buffer) {
+            match read.read(&mut self.buffer) {
                 Ok(0) => return Ok(None),
                 Ok(count) => return Ok(Some(&self.buffer[..count])),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -51,7 +66,8 @@ impl Channel {
     /// Reads the frames that have arrived, up to a bounded number of bytes, so that nobody else has to wait long.
     pub fn receive(&mut self, frames: &mut Vec<Frame>) -> State {
         for _ in 0..16 {
-            let more = match self.read.read(&mut self.buffer) {
+            let Some((read, _)) = &mut self.ends else { return State::Open };
+            let more = match read.read(&mut self.buffer) {
                 Ok(0) => return self.ended(frames, "the stream has ended".into()),
                 Ok(count) => {
                     self.decoder.push(&self.buffer[..count]);
@@ -95,19 +111,24 @@ impl Channel {
 
     /// Writes what can be written without waiting.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.queue.write_to(&mut self.write)
+        match &mut self.ends {
+            Some((_, write)) => self.queue.write_to(write),
+            None => Ok(()),
+        }
     }
 
     pub fn has_unwritten(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    pub fn read_fd(&self) -> RawFd {
-        self.read.as_raw_fd()
+    /// `None` while it is not connected.
+    pub fn read_fd(&self) -> Option<RawFd> {
+        self.ends.as_ref().map(|(read, _)| read.as_raw_fd())
     }
 
-    pub fn write_fd(&self) -> RawFd {
-        self.write.as_raw_fd()
+    /// The descriptor, if there is something to write.
+    pub fn write_fd(&self) -> Option<RawFd> {
+        self.ends.as_ref().filter(|_| self.has_unwritten()).map(|(_, write)| write.as_raw_fd())
     }
 }
 
@@ -138,6 +159,23 @@ mod tests {
         assert_eq!(decode::<Down>(&frames[0].body), Ok(Down::Signal(15)));
         drop(a);
         assert!(matches!(b.receive(&mut frames), State::Closed(_)));
+    }
+
+    #[test]
+    fn what_is_sent_before_the_other_side_connects_is_not_lost() {
+        let mut a = Channel::unconnected();
+        a.send(3, &Down::Heartbeat).unwrap();
+        a.flush().unwrap();
+        assert!(a.has_unwritten() && !a.is_connected() && a.read_fd().is_none() && a.write_fd().is_none());
+        assert_eq!(a.receive(&mut Vec::new()), State::Open);
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        theirs.set_nonblocking(true).unwrap();
+        a.connect(ours.try_clone().unwrap().into(), ours.into());
+        a.flush().unwrap();
+        let mut b = Channel::new(theirs.try_clone().unwrap().into(), theirs.into());
+        let mut frames = Vec::new();
+        assert_eq!(b.receive(&mut frames), State::Open);
+        assert_eq!((frames.len(), frames[0].node), (1, 3));
     }
 
     #[test]

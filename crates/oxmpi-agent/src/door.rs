@@ -2,8 +2,9 @@
 //! socket to the rank. A port scan, garbage and half-open connections change nothing for the job: an unproven caller
 //! gets no answer but the challenge, little time, and one of few places.
 //!
-//! Keys belong to realms: the job, and those that its ranks ask for, for ports and for connected jobs. A rank asks before
-//! it tells anybody whom that could concern, so a caller of a realm that is unknown after the requests were read is
+//! There are several keys, each with a number (`KeyId`): that of the job, and those that its ranks ask for, for ports and
+//! for connected jobs. A rank asks before
+//! it tells anybody whom that could concern, so a caller with a key that is unknown after the requests were read is
 //! nobody's. `requests.rs` reads the requests.
 //!
 //! The agent says GO, not the rank, so that a small message to a rank that computes is on its way at once.
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use oxmpi_base::ids::{NodeId, Slot};
 use oxmpi_base::socket::{Interest, ReadySet};
-use oxmpi_boot::handshake::{End, HELLO_BYTES, Hello, Key, Kind, PROOF_BYTES, Realm, Server, verdict};
+use oxmpi_boot::handshake::{End, HELLO_BYTES, Hello, Key, KeyId, Kind, PROOF_BYTES, Server, verdict};
 use oxmpi_boot::network::BUILD;
 use oxmpi_boot::requests::Purpose;
 use oxmpi_transport::tcp::connect::{Arrival, hand_over};
@@ -27,7 +28,7 @@ use crate::requests::Watchers;
 
 /// Time for a caller to prove the key.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Callers that have not proven it. The oldest makes room for a new one.
+/// Callers that have not proven it, where no number of agents is expected. The oldest makes room for a new one.
 const MOST_UNPROVEN: usize = 64;
 
 pub struct Door {
@@ -36,7 +37,7 @@ pub struct Door {
     port: u16,
     node: u32,
     host: String,
-    pub(crate) realms: HashMap<Realm, Admission>,
+    pub(crate) admissions: HashMap<KeyId, Admission>,
     /// The agent's ends of the sockets of its ranks, by slot.
     pub(crate) ranks: Vec<OwnedFd>,
     /// Says which of them have sent something.
@@ -48,6 +49,16 @@ pub struct Door {
     one_sided: Vec<OneSided>,
     /// Proven connections of processes that want news of the ranks.
     pub(crate) watchers: Watchers,
+    /// Agents that connect to this process, the `mpirun` above them.
+    agents: Option<Agents>,
+}
+
+/// Agents that are expected.
+struct Agents {
+    key_id: KeyId,
+    /// How many: all may call at once.
+    count: usize,
+    came: Vec<TcpStream>,
 }
 
 /// Who is let in with a key.
@@ -64,7 +75,7 @@ struct Caller {
     got: Vec<u8>,
     /// The hello that was read, and what checks its proof.
     hello: Option<(Hello, Server)>,
-    /// Its realm was unknown when the hello came.
+    /// Its key was unknown when the hello came.
     is_unknown: bool,
 }
 
@@ -73,6 +84,8 @@ struct Caller {
 pub enum Reach {
     /// Processes of this machine only.
     ThisMachine,
+    /// Those that reach this address.
+    Address(IpAddr),
     Everyone,
 }
 
@@ -84,13 +97,14 @@ impl Door {
             port: 0,
             node: 0,
             host: host.into(),
-            realms: HashMap::new(),
+            admissions: HashMap::new(),
             ranks: Vec::new(),
             asking: None,
             callers: Vec::new(),
             proven: Vec::new(),
             one_sided: Vec::new(),
             watchers: Watchers::default(),
+            agents: None,
         }
     }
 
@@ -98,6 +112,7 @@ impl Door {
     pub fn listen(&mut self, reach: &Reach, range: Option<RangeInclusive<u16>>) -> io::Result<()> {
         let addresses: &[IpAddr] = match reach {
             Reach::ThisMachine => &[IpAddr::V4(Ipv4Addr::LOCALHOST)],
+            Reach::Address(address) => std::slice::from_ref(address),
             // Listens for IPv4 too, or alone where IPv6 is off.
             Reach::Everyone => &[IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED)],
         };
@@ -143,13 +158,29 @@ impl Door {
     }
 
     /// Lets in the processes of the own job, for all ranks.
-    pub fn admit_job(&mut self, realm: Realm, key: Key) {
-        self.realms.insert(realm, Admission { key, purpose: Purpose::Links, slots: None });
+    pub fn admit_job(&mut self, key_id: KeyId, key: Key) {
+        self.admissions.insert(key_id, Admission { key, purpose: Purpose::Links, slots: None });
+    }
+
+    /// Lets in so many agents that know this key; for an `mpirun`, which has no ranks itself.
+    pub fn admit_agents(&mut self, key_id: KeyId, key: Key, count: usize) {
+        self.admissions.insert(key_id, Admission { key, purpose: Purpose::Links, slots: None });
+        self.agents = Some(Agents { key_id, count, came: Vec::new() });
+    }
+
+    /// Agents that have come.
+    pub fn take_agents(&mut self) -> Vec<TcpStream> {
+        self.agents.as_mut().map(|agents| std::mem::take(&mut agents.came)).unwrap_or_default()
+    }
+
+    /// Whether there is somebody whom callers may reach.
+    fn is_open(&self) -> bool {
+        !self.ranks.is_empty() || self.agents.is_some()
     }
 
     /// The descriptors whose readiness matters.
     pub fn descriptors(&self) -> impl Iterator<Item = RawFd> + '_ {
-        let listener = self.listener.as_ref().filter(|_| !self.ranks.is_empty()).map(|listener| listener.as_raw_fd());
+        let listener = self.listener.as_ref().filter(|_| self.is_open()).map(|listener| listener.as_raw_fd());
         let asking = self.asking.as_ref().map(|asking| asking.as_fd().as_raw_fd());
         listener.into_iter().chain(asking).chain(self.callers.iter().map(|caller| caller.stream.as_raw_fd()))
     }
@@ -169,15 +200,16 @@ impl Door {
 
     /// Does what can be done without waiting. The requests of the ranks have just been read.
     pub fn work(&mut self, now: Instant) {
-        if self.ranks.is_empty() {
+        if !self.is_open() {
             return;
         }
+        let most_unproven = self.agents.as_ref().map_or(0, |agents| 2 * agents.count).max(MOST_UNPROVEN);
         while let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
             if stream.set_nonblocking(true).is_err() {
                 continue;
             }
             let _ = stream.set_nodelay(true);
-            if self.callers.len() >= MOST_UNPROVEN {
+            if self.callers.len() >= most_unproven {
                 self.callers.remove(0);
             }
             self.callers.push(Caller { stream, since: now, got: Vec::new(), hello: None, is_unknown: false });
@@ -209,7 +241,7 @@ impl Door {
             };
             let hello = Hello::from_bytes(&bytes).filter(|hello| hello.to.node == self.node);
             let Some(hello) = hello else { return Heard::Refused };
-            let Some(Admission { key, .. }) = self.realms.get(&hello.realm) else {
+            let Some(Admission { key, .. }) = self.admissions.get(&hello.key_id) else {
                 // The request of a rank may have come after the requests were read.
                 let is_second_look = std::mem::replace(&mut caller.is_unknown, true);
                 return if is_second_look { Heard::Refused } else { Heard::More };
@@ -233,7 +265,7 @@ impl Door {
         }
     }
 
-    /// The caller knows the key of its realm: it hears GO, or why not.
+    /// The caller knows the key that it has named: it hears GO, or why not.
     fn admit(&mut self, hello: &Hello, stream: TcpStream) {
         let to = hello.to.slot as usize;
         let difference = hello.differs_from(BUILD, &self.host, &format!("the host of {}", hello.from));
@@ -246,6 +278,12 @@ impl Door {
         }
         let End { node, slot } = hello.from;
         match hello.kind {
+            Kind::Control => {
+                if let Some(agents) = &mut self.agents {
+                    agents.came.push(stream);
+                }
+                return;
+            }
             Kind::Watch => return self.watchers.add(stream),
             Kind::OneSided => {
                 let local_slot = (node == self.node).then_some(slot);
@@ -260,9 +298,13 @@ impl Door {
 
     /// Why a proven caller does not come in, and the port that it calls at.
     fn why_not(&self, hello: &Hello, to: usize) -> (Option<String>, Option<u32>) {
-        let Some(Admission { purpose, slots, .. }) = self.realms.get(&hello.realm) else {
+        let Some(Admission { purpose, slots, .. }) = self.admissions.get(&hello.key_id) else {
             return (Some("what it asks for has ended".into()), None);
         };
+        if let Some(Agents { key_id, .. }) = &self.agents {
+            let is_agent = *key_id == hello.key_id && hello.kind == Kind::Control;
+            return ((!is_agent).then(|| "only agents are expected".into()), None);
+        }
         let serves = to < self.ranks.len() && slots.as_ref().is_none_or(|slots| slots.contains(&to));
         let nobody = || Some(format!("there is no process {to} on host {} that expects it", self.host));
         match (hello.kind, purpose) {
@@ -311,7 +353,7 @@ impl Caller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::requests::{What, Wish};
+    use crate::requests::{RankRequest, RequestKind};
     use oxmpi_base::address::{JobId, ProcessId};
     use oxmpi_boot::network::Introduction;
     use oxmpi_boot::network::{Attempt, Network, NodePort, describe};
@@ -429,12 +471,12 @@ mod tests {
         assert!(node.door.callers.is_empty());
     }
 
-    /// The network of a process of another job that was introduced with a realm.
-    fn stranger(port: u16, realm: [u8; 16], key: [u8; 32]) -> Network {
+    /// The network of a process of another job that was introduced with a key.
+    fn stranger(port: u16, key_id: [u8; 16], key: [u8; 32]) -> Network {
         let here = NodePort { port, addresses: vec![Ipv4Addr::LOCALHOST.into()], ..NodePort::default() };
         let mut network = Network::of_one_machine(JobId::here(1, 2, 3), End { node: 0, slot: 4 });
         let places = vec![(JobId::on_hosts(JOB), 1, here)];
-        network.meet(&Introduction { realm, key: Key::from_bytes(key), places });
+        network.meet(&Introduction { key_id, key: Key::from_bytes(key), places });
         network
     }
 
@@ -445,18 +487,18 @@ mod tests {
     #[test]
     fn other_jobs_come_in_as_long_as_a_rank_wants_it() {
         let mut node = node(2);
-        let (realm, key) = ([8; 16], [9; 32]);
-        let network = stranger(node.door.port().unwrap(), realm, key);
+        let (key_id, key) = ([8; 16], [9; 32]);
+        let network = stranger(node.door.port().unwrap(), key_id, key);
         assert!(finish(&mut node, &mut network.connect(at(1, 0)).unwrap()).is_err(), "not yet");
-        ask(&node, 0, &Request::Admit { realm, key, purpose: Purpose::Links });
-        // Who does not know the key of a realm does not get into it.
-        ask(&node, 1, &Request::Admit { realm, key: [1; 32], purpose: Purpose::Links });
+        ask(&node, 0, &Request::Admit { key_id, key, purpose: Purpose::Links });
+        // A rank that does not know the key gets nothing by naming its number.
+        ask(&node, 1, &Request::Admit { key_id, key: [1; 32], purpose: Purpose::Links });
         finish(&mut node, &mut network.connect(at(1, 0)).unwrap()).unwrap();
         let (arrival, _) = taken(&mut node.arrivals[0]).unwrap();
         assert_eq!((arrival.job, arrival.slot.index(), arrival.port), (JobId::here(1, 2, 3), 4, None));
         let error = finish(&mut node, &mut network.connect(at(1, 1)).unwrap()).unwrap_err();
         assert!(error.contains("no process 1"), "{error}");
-        ask(&node, 0, &Request::Dismiss { realm });
+        ask(&node, 0, &Request::Dismiss { key_id });
         assert!(finish(&mut node, &mut network.connect(at(1, 0)).unwrap()).is_err());
     }
 
@@ -466,8 +508,8 @@ mod tests {
         let port = node.door.port().unwrap();
         let here = NodePort { port, addresses: vec![Ipv4Addr::LOCALHOST.into()], ..NodePort::default() };
         let network = Network::of_one_machine(JobId::here(1, 2, 3), End { node: 0, slot: 4 });
-        let (realm, key) = Key::of_secret(&[7; 16]);
-        ask(&node, 1, &Request::Admit { realm, key: *key.as_bytes(), purpose: Purpose::Port { number: 77 } });
+        let (key_id, key) = Key::of_secret(&[7; 16]);
+        ask(&node, 1, &Request::Admit { key_id, key: *key.as_bytes(), purpose: Purpose::Port { number: 77 } });
         let owner = End { node: 1, slot: 1 };
         finish(&mut node, &mut network.contact(&[7; 16], &here, owner).unwrap()).unwrap();
         assert_eq!(taken(&mut node.arrivals[1]).unwrap().0.port, Some(77));
@@ -475,7 +517,7 @@ mod tests {
         let elsewhere = End { node: 1, slot: 0 };
         assert!(finish(&mut node, &mut network.contact(&[7; 16], &here, elsewhere).unwrap()).is_err());
         // It is good for nothing else.
-        let network = stranger(here.port, realm, *key.as_bytes());
+        let network = stranger(here.port, key_id, *key.as_bytes());
         assert!(finish(&mut node, &mut network.connect(at(1, 1)).unwrap()).is_err());
         assert!(finish(&mut node, &mut network.watch(JobId::on_hosts(JOB), 1).unwrap()).is_err());
     }
@@ -483,9 +525,9 @@ mod tests {
     #[test]
     fn watchers_hear_how_ranks_end() {
         let mut node = node(3);
-        let (realm, key) = ([8; 16], [9; 32]);
-        let network = stranger(node.door.port().unwrap(), realm, key);
-        ask(&node, 0, &Request::Admit { realm, key, purpose: Purpose::Links });
+        let (key_id, key) = ([8; 16], [9; 32]);
+        let network = stranger(node.door.port().unwrap(), key_id, key);
+        ask(&node, 0, &Request::Admit { key_id, key, purpose: Purpose::Links });
         ask(&node, 1, &Request::Stage(Stage::Leaving));
         // No rank says such a thing of itself.
         ask(&node, 0, &Request::Stage(Stage::Died));
@@ -504,12 +546,12 @@ mod tests {
     }
 
     #[test]
-    fn wishes_are_given_to_the_owner_and_answered() {
+    fn requests_are_given_to_the_owner_and_answered() {
         let mut node = node(2);
         let what = NameRequest::LookUp { service: b"x".to_vec() };
         ask(&node, 1, &Request::Names { ticket: 5, what: what.clone() });
-        let wish = Wish { slot: 1, what: What::Names { ticket: 5, what } };
-        assert_eq!(node.door.hear_ranks(), [wish]);
+        let request = RankRequest { slot: 1, kind: RequestKind::Names { ticket: 5, what } };
+        assert_eq!(node.door.hear_ranks(), [request]);
         let answer = Answer::Names { ticket: 5, result: Err((3, "no".into())) };
         node.door.answer(1, &answer);
         node.door.answer(7, &answer);

@@ -261,6 +261,15 @@ pub struct LauncherOrder {
     pub also_here: bool,
     /// The absolute path of the agent's program on all hosts.
     pub agent: Vec<u8>,
+    /// The command starts all agents at once, as `srun` does, and they connect to `mpirun`.
+    pub step: Option<StepOrder>,
+}
+
+/// Where `mpirun` listens for agents that connect to it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StepOrder {
+    pub port_range: Option<(u16, u16)>,
+    pub net_interface: Option<String>,
 }
 
 /// A rank that failed.
@@ -342,7 +351,12 @@ mod tests {
             options: vec!["-q".into()],
             terminal: true,
             below: vec![Below { node: 5, host: "n5".into(), nodes: vec![5, 6] }],
-            launcher: LauncherOrder { command: vec!["ssh".into()], also_here: false, agent: b"/bin/mpirun".to_vec() },
+            launcher: LauncherOrder {
+                command: vec!["ssh".into()],
+                also_here: false,
+                agent: b"/bin/mpirun".to_vec(),
+                step: None,
+            },
             port_range: Some((1024, 65535)),
             net_interface: None,
             host_timeout: 6,

@@ -16,18 +16,18 @@ use oxmpi_transport::tcp::connect::answer;
 
 use crate::door::{Admission, Door};
 
-/// Realms that one rank may have at a time.
-const MOST_REALMS: usize = 1 << 16;
+/// Keys that one rank may have at a time.
+const MOST_ADMISSIONS: usize = 1 << 16;
 
 /// A request of the rank in a slot that the door cannot carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct RankRequest {
     pub slot: usize,
-    pub what: What,
+    pub kind: RequestKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum RequestKind {
     /// Other hosts shall find this node.
     Listen {
         ticket: u32,
@@ -40,11 +40,11 @@ pub enum What {
 
 impl Door {
     /// Reads the requests that have come.
-    pub fn hear_ranks(&mut self) -> Vec<Wish> {
-        let (mut wishes, mut ready) = (Vec::new(), Vec::new());
+    pub fn hear_ranks(&mut self) -> Vec<RankRequest> {
+        let (mut unserved, mut ready) = (Vec::new(), Vec::new());
         // A set of descriptors of this process fails for no reason that could be mended here.
         if self.asking.as_ref().is_none_or(|asking| asking.wait(Duration::ZERO, &mut ready).is_err()) {
-            return wishes;
+            return unserved;
         }
         let mut bytes = vec![0; if ready.is_empty() { 0 } else { MOST_BYTES + 1 }];
         for slot in ready.into_iter().map(|Ready(slot)| slot as usize) {
@@ -63,31 +63,31 @@ impl Door {
                     }
                 };
                 if let Some(request) = requests::read(&bytes[..count]) {
-                    wishes.extend(self.on_request(slot, request).map(|what| Wish { slot, what }));
+                    unserved.extend(self.on_request(slot, request).map(|kind| RankRequest { slot, kind }));
                 }
             }
         }
-        wishes
+        unserved
     }
 
-    fn on_request(&mut self, slot: usize, request: Request) -> Option<What> {
+    fn on_request(&mut self, slot: usize, request: Request) -> Option<RequestKind> {
         match request {
-            Request::Listen { ticket } => return Some(What::Listen { ticket }),
-            Request::Names { ticket, what } => return Some(What::Names { ticket, what }),
+            Request::Listen { ticket } => return Some(RequestKind::Listen { ticket }),
+            Request::Names { ticket, what } => return Some(RequestKind::Names { ticket, what }),
             Request::Stage(stage) if stage <= Stage::Finalized => self.watchers.set(slot, stage),
             // Only the agent knows how a process has ended.
             Request::Stage(_) => {}
-            Request::Admit { realm, key, purpose } => {
+            Request::Admit { key_id, key, purpose } => {
                 let wanted = |admission: &&Admission| admission.slots.as_ref().is_some_and(|all| all.contains(&slot));
-                if self.realms.values().filter(wanted).count() < MOST_REALMS {
-                    self.admit_realm(slot, realm, key, purpose);
+                if self.admissions.values().filter(wanted).count() < MOST_ADMISSIONS {
+                    self.admit_key(slot, key_id, key, purpose);
                 }
             }
-            Request::Dismiss { realm } => {
-                if let Some(Admission { slots: Some(slots), .. }) = self.realms.get_mut(&realm) {
+            Request::Dismiss { key_id } => {
+                if let Some(Admission { slots: Some(slots), .. }) = self.admissions.get_mut(&key_id) {
                     slots.retain(|&known| known != slot);
                     if slots.is_empty() {
-                        self.realms.remove(&realm);
+                        self.admissions.remove(&key_id);
                     }
                 }
             }
@@ -95,10 +95,10 @@ impl Door {
         None
     }
 
-    fn admit_realm(&mut self, slot: usize, realm: [u8; 16], key: [u8; 32], purpose: Purpose) {
+    fn admit_key(&mut self, slot: usize, key_id: [u8; 16], key: [u8; 32], purpose: Purpose) {
         let new = || Admission { key: Key::from_bytes(key), purpose, slots: Some(Vec::new()) };
-        let known = self.realms.entry(realm).or_insert_with(new);
-        // A rank that names a realm of others must know its key.
+        let known = self.admissions.entry(key_id).or_insert_with(new);
+        // A rank that names the number of a key of others must know that key.
         let is_same = *known.key.as_bytes() == key && known.purpose == purpose;
         if let Some(slots) = known.slots.as_mut().filter(|slots| is_same && !slots.contains(&slot)) {
             slots.push(slot);
@@ -125,7 +125,7 @@ impl Door {
     /// A rank's process has ended; `well`: after MPI had ended in it.
     pub fn rank_ended(&mut self, slot: usize, well: bool) {
         self.watchers.set(slot, if well { Stage::Ended } else { Stage::Died });
-        self.realms.retain(|_, admission| match &mut admission.slots {
+        self.admissions.retain(|_, admission| match &mut admission.slots {
             Some(slots) => {
                 slots.retain(|&known| known != slot);
                 !slots.is_empty()

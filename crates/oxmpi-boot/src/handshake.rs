@@ -1,5 +1,5 @@
-//! How two processes prove to each other that they know a key, before a byte of a connection is believed. A *realm* is a
-//! name for those who know one key: the processes of a job, those of jobs that are connected, those who know a port.
+//! How two processes prove to each other that they know a key, before a byte of a connection is believed. A [`KeyId`] is the
+//! public name of one key: that of the processes of a job, those of jobs that are connected, those who know a port.
 //!
 //! ```text
 //! client  ->  hello                        who calls whom, what for, a nonce
@@ -10,7 +10,7 @@
 //!
 //! Both nonces, both ends and the kind of the connection are part of both proofs, and each proof has a letter for its
 //! side, so that a proof can be neither replayed nor sent back to its maker. A server closes the connection without a
-//! word when the realm is unknown or a proof is wrong: it tells an unproven caller nothing. There is no encryption.
+//! word when the key is unknown or a proof is wrong: it tells an unproven caller nothing. There is no encryption.
 //!
 //! Nothing here reads or writes a socket; the functions take and give fixed numbers of bytes. Deadlines and the number of
 //! unproven connections are the business of the caller.
@@ -43,8 +43,8 @@ const BYTE_ORDER: u32 = 0x0102_0304;
 
 type Nonce = [u8; 32];
 
-/// A name for those who know a key.
-pub type Realm = [u8; 16];
+/// The public name of a key.
+pub type KeyId = [u8; 16];
 
 /// What the name of a port contains to prove the first contact.
 pub type Secret = [u8; 16];
@@ -102,7 +102,7 @@ pub struct Hello {
     pub byte_order: u32,
     pub kind: Kind,
     /// Whose key is proven: 128 random bits.
-    pub realm: Realm,
+    pub key_id: KeyId,
     /// A hash of the build, since two builds of one version may differ.
     pub build: u64,
     /// The job of the caller, and its process there.
@@ -139,13 +139,13 @@ impl Key {
         Key(bytes)
     }
 
-    /// The realm and the key of those who know the secret of a port.
-    pub fn of_secret(secret: &Secret) -> (Realm, Key) {
+    /// The key, and its number, of those who know the secret of a port.
+    pub fn of_secret(secret: &Secret) -> (KeyId, Key) {
         let hash =
             |what: &[u8]| -> [u8; 32] { Sha256::new().chain_update(what).chain_update(secret).finalize().into() };
-        let mut realm = [0; 16];
-        realm.copy_from_slice(&hash(b"OxMPI realm of a port")[..16]);
-        (realm, Key(hash(b"OxMPI key of a port")))
+        let mut key_id = [0; 16];
+        key_id.copy_from_slice(&hash(b"OxMPI key id of a port")[..16]);
+        (key_id, Key(hash(b"OxMPI key of a port")))
     }
 
     /// For the launcher's own channel only.
@@ -177,9 +177,9 @@ pub fn random<const N: usize>() -> io::Result<[u8; N]> {
 }
 
 impl Hello {
-    pub fn new(kind: Kind, realm: Realm, build: u64, (job, from): (JobId, End), to: End) -> io::Result<Hello> {
+    pub fn new(kind: Kind, key_id: KeyId, build: u64, (job, from): (JobId, End), to: End) -> io::Result<Hello> {
         let (version, byte_order) = (WIRE_VERSION, BYTE_ORDER);
-        Ok(Hello { version, byte_order, kind, realm, build, job, from, to, nonce: random()? })
+        Ok(Hello { version, byte_order, kind, key_id, build, job, from, to, nonce: random()? })
     }
 
     pub fn to_bytes(self) -> [u8; HELLO_BYTES] {
@@ -197,7 +197,7 @@ impl Hello {
         numbers.iter().for_each(|number| put(&number.to_le_bytes()));
         put(&[0; 4]);
         put(&self.build.to_le_bytes());
-        put(&self.realm);
+        put(&self.key_id);
         self.job.words().iter().for_each(|word| put(&word.to_le_bytes()));
         put(&self.nonce);
         bytes
@@ -218,7 +218,7 @@ impl Hello {
             from: End { node: number(20), slot: number(24) },
             to: End { node: number(28), slot: number(32) },
             build: long(40),
-            realm: *bytes[48..64].first_chunk()?,
+            key_id: *bytes[48..64].first_chunk()?,
             job: JobId::from_words([long(64), long(72), long(80)]),
             nonce: *bytes[88..].first_chunk()?,
         })
@@ -275,7 +275,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// For a hello whose realm is the key's.
+    /// For a hello that names this key.
     pub fn new(key: &Key, hello: &Hello) -> io::Result<Server> {
         Ok(Server { key: key.clone(), hello: hello.to_bytes(), nonce: random()? })
     }
@@ -437,11 +437,11 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_gives_a_realm_and_a_key_that_does_not_show_it() {
-        let ((realm, key), (same, _), (other, _)) =
+    fn a_secret_gives_a_key_id_and_a_key_that_does_not_show_it() {
+        let ((key_id, key), (same, _), (other, _)) =
             (Key::of_secret(&[1; 16]), Key::of_secret(&[1; 16]), Key::of_secret(&[2; 16]));
-        assert!(realm == same && realm != other && realm != [1; 16]);
-        assert!(!key.as_bytes().starts_with(&realm));
+        assert!(key_id == same && key_id != other && key_id != [1; 16]);
+        assert!(!key.as_bytes().starts_with(&key_id));
     }
 
     #[test]

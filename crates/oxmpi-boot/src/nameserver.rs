@@ -18,7 +18,7 @@ use oxmpi_base::address::JobId;
 use oxmpi_base::trust;
 use serde::{Deserialize, Serialize};
 
-use crate::handshake::{End, KEY_BYTES, Key, Kind, Realm};
+use crate::handshake::{End, KEY_BYTES, Key, KeyId, Kind};
 use crate::network::{Attempt, Network, NodePort};
 
 /// Names the server: `HOST:PORT`, or a file that names it and its key file.
@@ -29,7 +29,7 @@ pub const KEY_VARIABLE: &str = "OXMPI_NAMESERVER_KEY";
 const KEY_FILE: &str = ".oxmpi/nameserver.key";
 
 /// Those who know the key of a name server.
-pub const REALM: Realm = *b"OxMPI nameserver";
+pub const KEY_ID: KeyId = *b"OxMPI nameserver";
 
 /// The longest request or answer.
 pub const MOST_BYTES: usize = 16 << 10;
@@ -89,7 +89,7 @@ impl NameServer {
         let port = found.first().map_or(0, SocketAddr::port);
         let at = NodePort { port, addresses: found.iter().map(SocketAddr::ip).collect(), host: self.at.clone() };
         let network = Network::of_one_machine(job, own);
-        network.call(Kind::Names, (REALM, &key), &at, End { node: 0, slot: End::AGENT }).map_err(cannot)
+        network.call(Kind::Names, (KEY_ID, &key), &at, End { node: 0, slot: End::AGENT }).map_err(cannot)
     }
 }
 

@@ -22,7 +22,7 @@ use oxmpi_base::dial;
 use oxmpi_base::socket::{Interest, ReadySet};
 
 use crate::handshake::{
-    CHALLENGE_BYTES, Client, End, Hello, KEY_BYTES, Key, Kind, Realm, Secret, VERDICT_BYTES, random, read_verdict,
+    CHALLENGE_BYTES, Client, End, Hello, KEY_BYTES, Key, KeyId, Kind, Secret, VERDICT_BYTES, random, read_verdict,
     verdict_text_bytes,
 };
 
@@ -77,8 +77,8 @@ pub fn describe(job: [u8; 16], key: &Key, nodes: &[NodePort]) -> Vec<u8> {
 pub struct Network {
     job: JobId,
     own: End,
-    /// The realm of the job and its description, where it is on several hosts.
-    description: Option<(Realm, Key, File)>,
+    /// The key of the job, its number, and the description of the nodes, where it is on several hosts.
+    description: Option<(KeyId, Key, File)>,
     /// Where this node is reached, if it is known and not in the description.
     here: Option<NodePort>,
     others: HashMap<JobId, OtherJob>,
@@ -86,7 +86,7 @@ pub struct Network {
 
 /// Another job, as it was introduced last.
 struct OtherJob {
-    realm: Realm,
+    key_id: KeyId,
     key: Key,
     nodes: HashMap<u32, NodePort>,
 }
@@ -97,11 +97,11 @@ impl Network {
         let file = File::from(file);
         let mut head = [0; HEAD];
         file.read_exact_at(&mut head, 0)?;
-        let (Some(realm), Some(key)) = (head.first_chunk::<16>(), head.last_chunk::<KEY_BYTES>()) else {
+        let (Some(key_id), Some(key)) = (head.first_chunk::<16>(), head.last_chunk::<KEY_BYTES>()) else {
             return Err(io::ErrorKind::InvalidData.into());
         };
-        let description = Some((*realm, Key::from_bytes(*key), file));
-        Ok(Network { job: JobId::on_hosts(*realm), own, description, here: None, others: HashMap::new() })
+        let description = Some((*key_id, Key::from_bytes(*key), file));
+        Ok(Network { job: JobId::on_hosts(*key_id), own, description, here: None, others: HashMap::new() })
     }
 
     /// That of a process of a job on one machine, which needs it for other jobs only.
@@ -156,11 +156,11 @@ impl Network {
 
     /// From now on the jobs of an introduction can be reached, where they are not known already.
     pub fn meet(&mut self, introduction: &Introduction) {
-        let Introduction { realm, key, places } = introduction;
+        let Introduction { key_id, key, places } = introduction;
         for (job, node, port) in places.iter().filter(|(job, ..)| *job != self.job) {
-            let new = || OtherJob { realm: *realm, key: key.clone(), nodes: HashMap::new() };
+            let new = || OtherJob { key_id: *key_id, key: key.clone(), nodes: HashMap::new() };
             let known = self.others.entry(*job).or_insert_with(new);
-            (known.realm, known.key) = (*realm, key.clone());
+            (known.key_id, known.key) = (*key_id, key.clone());
             known.nodes.insert(*node, port.clone());
         }
     }
@@ -170,9 +170,9 @@ impl Network {
         self.others.remove(&job);
     }
 
-    /// Whether some job was introduced with a realm.
-    pub fn uses(&self, realm: &Realm) -> bool {
-        self.others.values().any(|other| other.realm == *realm)
+    /// Whether some job was introduced with a key of this number.
+    pub fn uses(&self, key_id: &KeyId) -> bool {
+        self.others.values().any(|other| other.key_id == *key_id)
     }
 
     /// Begins a connection to a process of another node or job.
@@ -185,40 +185,46 @@ impl Network {
         self.begin(kind, self.job, to)
     }
 
+    /// Begins the connection of an agent to the `mpirun` that listens for it.
+    pub fn connect_control(key: (KeyId, &Key), at: &NodePort, own: End) -> Result<Attempt, String> {
+        let mpirun = End { node: 0, slot: End::AGENT };
+        Network::of_one_machine(JobId::on_hosts(key.0), own).call(Kind::Control, key, at, mpirun)
+    }
+
     /// Begins a connection that brings news of the processes of a node of another job.
     pub fn watch(&self, job: JobId, node: u32) -> Result<Attempt, String> {
         self.begin(Kind::Watch, job, End { node, slot: End::AGENT })
     }
 
     fn begin(&self, kind: Kind, job: JobId, to: End) -> Result<Attempt, String> {
-        let (realm, key, port) = match (&self.description, self.others.get(&job)) {
-            (Some((realm, key, _)), _) if job == self.job => {
-                (realm, key, self.port(to.node).map_err(|error| error.to_string())?)
+        let (key_id, key, port) = match (&self.description, self.others.get(&job)) {
+            (Some((key_id, key, _)), _) if job == self.job => {
+                (key_id, key, self.port(to.node).map_err(|error| error.to_string())?)
             }
-            (_, Some(OtherJob { realm, key, nodes })) => {
+            (_, Some(OtherJob { key_id, key, nodes })) => {
                 let port = nodes.get(&to.node).ok_or_else(|| format!("the address of {to} is not known"))?;
-                (realm, key, port.clone())
+                (key_id, key, port.clone())
             }
             _ => return Err(format!("the job of {to} is not known")),
         };
-        self.call(kind, (*realm, key), &port, to)
+        self.call(kind, (*key_id, key), &port, to)
     }
 
     /// Begins the first contact with the owner of a port of another job or node.
     pub fn contact(&self, secret: &Secret, at: &NodePort, owner: End) -> Result<Attempt, String> {
-        let (realm, key) = Key::of_secret(secret);
-        self.call(Kind::Port, (realm, &key), at, owner)
+        let (key_id, key) = Key::of_secret(secret);
+        self.call(Kind::Port, (key_id, &key), at, owner)
     }
 
     pub(crate) fn call(
         &self,
         kind: Kind,
-        (realm, key): (Realm, &Key),
+        (key_id, key): (KeyId, &Key),
         at: &NodePort,
         to: End,
     ) -> Result<Attempt, String> {
         let cannot = |error: io::Error| format!("cannot begin a connection: {error}");
-        let hello = Hello::new(kind, realm, BUILD, (self.job, self.own), to).map_err(cannot)?;
+        let hello = Hello::new(kind, key_id, BUILD, (self.job, self.own), to).map_err(cannot)?;
         let ready = ReadySet::new().map_err(cannot)?;
         let timer = dial::interval_timer(STAGGER).map_err(cannot)?;
         ready.add(timer.as_fd(), 0, Interest::Read).map_err(cannot)?;
@@ -259,7 +265,7 @@ fn read_address(place: &[u8]) -> Option<IpAddr> {
 /// What processes need to know to reach those of other jobs: a key for all of them, and where their nodes are.
 #[derive(Clone, Debug)]
 pub struct Introduction {
-    pub realm: Realm,
+    pub key_id: KeyId,
     pub key: Key,
     pub places: Vec<Place>,
 }
@@ -267,15 +273,15 @@ pub struct Introduction {
 /// A node of a job, and where it is found.
 pub type Place = (JobId, u32, NodePort);
 
-/// Words of a realm and its key in a message.
-pub const REALM_WORDS: usize = 6;
+/// Words of a key and its number in a message.
+pub const KEY_WORDS: usize = 6;
 /// Words of a place in a message: job, node and port, number of addresses, addresses of three words each.
 pub const PLACE_WORDS: usize = JobId::WORDS + 2 + 3 * MOST_ADDRESSES;
 
 impl Introduction {
-    /// A new realm.
-    pub fn fresh() -> io::Result<[u64; REALM_WORDS]> {
-        let bytes: [u8; 8 * REALM_WORDS] = random()?;
+    /// A new key with its number.
+    pub fn fresh() -> io::Result<[u64; KEY_WORDS]> {
+        let bytes: [u8; 8 * KEY_WORDS] = random()?;
         Ok(std::array::from_fn(|at| bytes[8 * at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))))
     }
 
@@ -297,11 +303,11 @@ impl Introduction {
         words
     }
 
-    /// A realm and the places after it; `None` for words that no process sends.
+    /// A key with its number, and the places after it; `None` for words that no process sends.
     pub fn from_words(words: &[u64]) -> Option<Introduction> {
-        let (head, rest) = words.split_first_chunk::<REALM_WORDS>()?;
+        let (head, rest) = words.split_first_chunk::<KEY_WORDS>()?;
         let bytes: Vec<u8> = head.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let (realm, key) = (*bytes.first_chunk()?, Key::from_bytes(*bytes.last_chunk()?));
+        let (key_id, key) = (*bytes.first_chunk()?, Key::from_bytes(*bytes.last_chunk()?));
         if !rest.len().is_multiple_of(PLACE_WORDS) {
             return None;
         }
@@ -317,7 +323,7 @@ impl Introduction {
             Some((job, (at >> 32) as u32, NodePort { port: at as u16, addresses, host: String::new() }))
         };
         let places = rest.chunks_exact(PLACE_WORDS).map(place).collect::<Option<_>>()?;
-        Some(Introduction { realm, key, places })
+        Some(Introduction { key_id, key, places })
     }
 }
 
@@ -533,21 +539,21 @@ mod tests {
         let b = at(65535, vec!["::1".parse().unwrap(); MOST_ADDRESSES]);
         let (one, two) = (JobId::on_hosts([3; 16]), JobId::here(1, 2, 3));
         let places = vec![(one, 5, a.clone()), (one, u32::MAX, b.clone()), (two, 0, b)];
-        let realm = Introduction::fresh().unwrap();
-        let words: Vec<u64> = realm.into_iter().chain(Introduction::words_of(&places)).collect();
+        let key_id = Introduction::fresh().unwrap();
+        let words: Vec<u64> = key_id.into_iter().chain(Introduction::words_of(&places)).collect();
         let heard = Introduction::from_words(&words).unwrap();
         assert_eq!(heard.places, places);
         let mut network = network(&[NodePort::default()]);
         network.meet(&heard);
         assert_eq!(network.place(one, 5), Some(a));
-        assert!(network.uses(&heard.realm) && network.place(one, 6).is_none());
+        assert!(network.uses(&heard.key_id) && network.place(one, 6).is_none());
         assert!(network.connect(ProcessId { job: one, node: NodeId::new(6), slot: Slot::FIRST }).is_err());
         network.forget(one);
         network.forget(two);
-        assert!(!network.uses(&heard.realm) && network.place(one, 5).is_none());
+        assert!(!network.uses(&heard.key_id) && network.place(one, 5).is_none());
         // Too short, too many addresses, an address of no kind.
         assert!(Introduction::from_words(&words[..7]).is_none() && Introduction::from_words(&words[..3]).is_none());
-        for (at, word) in [(REALM_WORDS + 4, 5), (REALM_WORDS + 5, 9), (REALM_WORDS + 3, 1 << 20)] {
+        for (at, word) in [(KEY_WORDS + 4, 5), (KEY_WORDS + 5, 9), (KEY_WORDS + 3, 1 << 20)] {
             let mut bad = words.clone();
             bad[at] = word;
             assert!(Introduction::from_words(&bad).is_none(), "word {at}");

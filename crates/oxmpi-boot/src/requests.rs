@@ -26,9 +26,9 @@ pub enum Request {
     /// Processes of other hosts want to connect: where do they find this node?
     Listen { ticket: u32 },
     /// Callers that prove this key are let in.
-    Admit { realm: [u8; 16], key: [u8; 32], purpose: Purpose },
+    Admit { key_id: [u8; 16], key: [u8; 32], purpose: Purpose },
     /// They are not let in any more on behalf of this rank.
-    Dismiss { realm: [u8; 16] },
+    Dismiss { key_id: [u8; 16] },
     /// How far this process is from its end, for processes of other jobs.
     Stage(Stage),
     /// About published names.
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn records_come_as_they_went() {
         let (a, b) = socket::seqpacket_pair().unwrap();
-        let request = Request::Admit { realm: [1; 16], key: [2; 32], purpose: Purpose::Port { number: 7 } };
+        let request = Request::Admit { key_id: [1; 16], key: [2; 32], purpose: Purpose::Port { number: 7 } };
         send(a.as_fd(), &request).unwrap();
         let mut bytes = vec![0; MOST_BYTES];
         let (count, _) = socket::receive_with_fds(b.as_fd(), &mut bytes).unwrap();

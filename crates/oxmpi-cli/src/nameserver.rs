@@ -17,7 +17,7 @@ use std::time::Duration;
 use oxmpi_abi::constants::{MPI_ERR_NAME, MPI_ERR_SERVICE};
 use oxmpi_base::dial;
 use oxmpi_boot::handshake::{HELLO_BYTES, Hello, Key, Kind, PROOF_BYTES, Server, verdict};
-use oxmpi_boot::nameserver::{self, NameAnswer, REALM};
+use oxmpi_boot::nameserver::{self, KEY_ID, NameAnswer};
 use oxmpi_boot::network::BUILD;
 use oxmpi_boot::requests::NameRequest;
 
@@ -117,7 +117,7 @@ fn attend(state: &State, key: &Key, mut stream: TcpStream, number: u64) -> io::R
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut hello = [0; HELLO_BYTES];
     stream.read_exact(&mut hello)?;
-    let Some(hello) = Hello::from_bytes(&hello).filter(|hello| hello.kind == Kind::Names && hello.realm == REALM)
+    let Some(hello) = Hello::from_bytes(&hello).filter(|hello| hello.kind == Kind::Names && hello.key_id == KEY_ID)
     else {
         return Ok(());
     };

@@ -10,8 +10,8 @@ use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PORT};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_boot::Reached;
-use oxmpi_boot::handshake::{Key, Realm, Secret, random};
-use oxmpi_boot::network::{Introduction, NodePort, Place, REALM_WORDS};
+use oxmpi_boot::handshake::{Key, KeyId, Secret, random};
+use oxmpi_boot::network::{Introduction, KEY_WORDS, NodePort, Place};
 use oxmpi_boot::requests::{self, Answer, NameRequest, Purpose, Request, Stage};
 use oxmpi_transport::tcp::connect::Arrivals;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,8 +26,8 @@ pub struct AgentSocket {
     /// The socket to the agent.
     socket: Option<OwnedFd>,
     network: Option<SharedNetwork>,
-    /// Realms whose callers are let in for this process.
-    admitted: BTreeSet<Realm>,
+    /// Numbers of the keys whose callers are let in for this process.
+    admitted: BTreeSet<KeyId>,
     /// The secrets of the ports that were opened for other hosts.
     ports: BTreeMap<u32, Secret>,
     next_ticket: u32,
@@ -133,9 +133,9 @@ impl Process {
     /// Lets in who calls at a port of this process with a new secret, which is returned.
     pub fn admit_to_port(&mut self, number: u32) -> Result<Secret> {
         let secret = random().map_err(|error| Error::new(MPI_ERR_OTHER, error.to_string()))?;
-        let (realm, key) = Key::of_secret(&secret);
+        let (key_id, key) = Key::of_secret(&secret);
         let purpose = Purpose::Port { number };
-        self.agent_socket.ask(Request::Admit { realm, key: *key.as_bytes(), purpose })?;
+        self.agent_socket.ask(Request::Admit { key_id, key: *key.as_bytes(), purpose })?;
         self.agent_socket.ports.insert(number, secret);
         Ok(secret)
     }
@@ -150,7 +150,7 @@ impl Process {
         self.engine.drop_contacts(number);
         if let Some(secret) = self.agent_socket.ports.remove(&number) {
             // An agent that cannot be asked lets nobody in.
-            let _ = self.agent_socket.ask(Request::Dismiss { realm: Key::of_secret(&secret).0 });
+            let _ = self.agent_socket.ask(Request::Dismiss { key_id: Key::of_secret(&secret).0 });
         }
     }
 
@@ -163,8 +163,8 @@ impl Process {
         Introduction::words_of(&nodes.into_iter().filter_map(place).collect::<Vec<Place>>())
     }
 
-    /// A realm for processes that are introduced to each other.
-    pub(crate) fn fresh_realm(&self) -> [u64; REALM_WORDS] {
+    /// A key, with its number, for processes that are introduced to each other.
+    pub(crate) fn fresh_key(&self) -> [u64; KEY_WORDS] {
         // Without random bytes nobody is let in, which is an error later.
         Introduction::fresh().unwrap_or_default()
     }
@@ -185,9 +185,9 @@ impl Process {
             ));
         };
         self.use_network()?;
-        let (realm, key) = (introduction.realm, *introduction.key.as_bytes());
-        if self.agent_socket.admitted.insert(realm) {
-            self.agent_socket.ask(Request::Admit { realm, key, purpose: Purpose::Links })?;
+        let (key_id, key) = (introduction.key_id, *introduction.key.as_bytes());
+        if self.agent_socket.admitted.insert(key_id) {
+            self.agent_socket.ask(Request::Admit { key_id, key, purpose: Purpose::Links })?;
         }
         if let Some(network) = &self.agent_socket.network {
             network.lock().meet(&introduction);
@@ -210,14 +210,14 @@ impl Process {
     /// Jobs that were left: their processes are not let in any more.
     pub(crate) fn forget_jobs(&mut self, jobs: Vec<JobId>) {
         let Some(network) = &self.agent_socket.network else { return };
-        let unused: Vec<Realm> = {
+        let unused: Vec<KeyId> = {
             let mut network = network.lock();
             jobs.into_iter().for_each(|job| network.forget(job));
-            self.agent_socket.admitted.iter().filter(|realm| !network.uses(realm)).copied().collect()
+            self.agent_socket.admitted.iter().filter(|key_id| !network.uses(key_id)).copied().collect()
         };
-        for realm in unused {
-            self.agent_socket.admitted.remove(&realm);
-            let _ = self.agent_socket.ask(Request::Dismiss { realm });
+        for key_id in unused {
+            self.agent_socket.admitted.remove(&key_id);
+            let _ = self.agent_socket.ask(Request::Dismiss { key_id });
         }
     }
 

@@ -20,7 +20,7 @@ use crate::matching::Pattern;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::{Peer, Rank};
-use oxmpi_boot::network::REALM_WORDS;
+use oxmpi_boot::network::KEY_WORDS;
 use oxmpi_datatype::OwnedBytes;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -101,7 +101,7 @@ enum Question {
     Reserve(u32),
     SpansJobs(Ranks),
     IdsOf(Ranks),
-    /// Where the nodes of processes are found, and a realm for them.
+    /// Where the nodes of processes are found, and a new key for them.
     PlacesOf(Vec<ProcessId>),
     /// Processes, and an introduction of those that are on other hosts.
     PeersAt(Vec<ProcessId>, Vec<u64>),
@@ -113,7 +113,7 @@ enum Answer {
     Reserved(bool),
     SpansJobs(bool),
     Ids(Vec<ProcessId>),
-    Places([u64; REALM_WORDS], Vec<u64>),
+    Places([u64; KEY_WORDS], Vec<u64>),
     Peers(Result<Vec<Peer>>),
 }
 
@@ -204,11 +204,11 @@ impl AgreementIo {
         }
     }
 
-    /// Where the nodes of some processes are found, as words for other processes, and a new realm: none
+    /// Where the nodes of some processes are found, as words for other processes, and a new key: none
     /// if this process has no network.
-    pub async fn places_of(&self, ids: &[ProcessId]) -> ([u64; REALM_WORDS], Vec<u64>) {
+    pub async fn places_of(&self, ids: &[ProcessId]) -> ([u64; KEY_WORDS], Vec<u64>) {
         match self.ask(Question::PlacesOf(ids.to_vec())).await {
-            Answer::Places(realm, places) => (realm, places),
+            Answer::Places(key_id, places) => (key_id, places),
             _ => unreachable!("the answer fits the question"),
         }
     }
@@ -497,7 +497,7 @@ pub(crate) mod simulated {
                         let id = |peer: Peer| ProcessId { job, node: NodeId::FIRST, slot: peer.slot().unwrap() };
                         Answer::Ids(members.iter().map(id).collect())
                     }
-                    Question::PlacesOf(_) => Answer::Places([0; REALM_WORDS], Vec::new()),
+                    Question::PlacesOf(_) => Answer::Places([0; KEY_WORDS], Vec::new()),
                     Question::PeersAt(all, _) => Answer::Peers(Ok(all.iter().map(|id| Peer::local(id.slot)).collect())),
                 };
                 agreement.io.pending().answer = Some(answer);

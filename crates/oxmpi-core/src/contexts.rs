@@ -50,7 +50,7 @@ use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::{Peer, Rank, WorldRank};
-use oxmpi_boot::network::REALM_WORDS;
+use oxmpi_boot::network::KEY_WORDS;
 use std::collections::BTreeSet;
 
 /// For agreements between processes that share no communicator. The tags of its messages are made
@@ -407,7 +407,7 @@ struct Lead {
 
 impl Lead {
     /// Exchanges the groups of both sides; returns a proposal, the ids of the other group, and how it is reached where it
-    /// is on other hosts: the realm of the leader that proposes, and the places of the other group.
+    /// is on other hosts: the key of the leader that proposes, and the places of the other group.
     async fn meet(
         io: &AgreementIo,
         near: &Participants,
@@ -417,9 +417,9 @@ impl Lead {
         let other = 1 - bridge.rank;
         let ours = io.ids_of(group).await;
         let leader = io.ids_of(&vec![near.members.peer(Rank::new(0))].into()).await[0];
-        let (realm, places) = io.places_of(&ours).await;
+        let (key_id, places) = io.places_of(&ours).await;
         let mut hello = vec![ours.len() as u64, places.len() as u64];
-        hello.extend(realm);
+        hello.extend(key_id);
         hello.extend(leader.words());
         io.send(&bridge, other, &hello);
         io.send(&bridge, other, &ours.iter().flat_map(|id| id.words()).collect::<Vec<u64>>());
@@ -436,11 +436,11 @@ impl Lead {
             count => io.receive(&bridge, other, count).await?,
         };
         let all: Vec<ProcessId> = ours.into_iter().chain(ids_in(&theirs)?).collect();
-        let proposes = ids_in(&hello[2 + REALM_WORDS..])?.first().is_some_and(|other| leader < *other);
+        let proposes = ids_in(&hello[2 + KEY_WORDS..])?.first().is_some_and(|other| leader < *other);
         let lead = Lead { bridge, proposes, between_jobs: spans_jobs(&all) };
         let mut introduction = Vec::new();
         if lead.between_jobs && !(places.is_empty() && their_places.is_empty()) {
-            introduction.extend_from_slice(if proposes { &realm } else { &hello[2..2 + REALM_WORDS] });
+            introduction.extend_from_slice(if proposes { &key_id } else { &hello[2..2 + KEY_WORDS] });
             introduction.extend(their_places);
         }
         let proposal = lead.propose(io).await?;

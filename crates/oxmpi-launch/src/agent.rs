@@ -16,25 +16,28 @@ use oxmpi_agent::door::Door;
 use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
 use oxmpi_agent::message::{self, Down, FailedRank, Machine, NodeAddresses, Order, ParentTies, RankPlace, Stop, Up};
 use oxmpi_agent::one_sided::Workers;
-use oxmpi_agent::requests::{What, Wish};
+use oxmpi_agent::requests::{RankRequest, RequestKind};
 use oxmpi_base::{dial, limits};
 use oxmpi_boot::handshake::Key;
 use oxmpi_boot::network::{NodePort, describe};
 use oxmpi_boot::requests::Answer;
 use oxmpi_boot::spawned::Message;
 
-use crate::branch::{Branches, Event, GREETING, VERSION, heartbeat};
+use crate::branch::{Branches, Event, GREETING, heartbeat};
 use crate::forward::{AgentWires, Forward};
 use crate::hosts;
 use crate::input::FedInput;
 use crate::job;
+use crate::node_port;
 use crate::options::{self, Command, Settings};
 use crate::order;
 use crate::place::Budget;
 use crate::probe::Probe;
+use crate::reach::Listening;
+use crate::report::VERSION;
 use crate::start::{Kept, Prepared, RankNetwork, Refusal, Running, Work};
+use crate::step;
 use crate::sys;
-use crate::visitors;
 use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_QUIET_FAILURE, AT_ONCE, Death, Watch};
 
 /// An agent that was late itself by more than this does not blame others.
@@ -45,17 +48,30 @@ const MOST_NODES: usize = 1 << 20;
 const LEAVE: Duration = Duration::from_secs(3);
 
 /// Runs an agent to its end. The exit status says nothing about the job.
-pub fn run() -> i32 {
-    match Agent::begin() {
+pub fn run(start: Start) -> i32 {
+    match Agent::begin(start) {
         Ok(mut agent) => {
             agent.work();
             0
+        }
+        Err(error) if start == Start::InStep => {
+            step::report_failure(&error.to_string());
+            1
         }
         Err(error) => {
             eprintln!("mpirun: the agent cannot start: {error}");
             1
         }
     }
+}
+
+/// How an agent was started.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// By a command that connects its stdin and stdout with the process above it.
+    OverStream,
+    /// Together with all others: it connects to `mpirun`.
+    InStep,
 }
 
 struct Agent {
@@ -81,6 +97,7 @@ struct Agent {
     /// What callers must prove to be let in.
     secret: JobSecret,
     pretended: bool,
+    listening: Listening,
     /// Execute one-sided requests of other nodes.
     workers: Option<Workers>,
     /// Connections to all other nodes, for a check of hosts.
@@ -117,18 +134,24 @@ enum Phase {
 }
 
 impl Agent {
-    fn begin() -> io::Result<Agent> {
+    fn begin(start: Start) -> io::Result<Agent> {
         let (signals, _) = sys::take_signals(&job::TAKEN)?;
         sys::adopt_orphans();
         let mut nonce = [0u8; 16];
         getrandom::fill(&mut nonce).map_err(|error| io::Error::other(format!("no random bytes: {error}")))?;
         let nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut stdout = io::stdout();
-        writeln!(stdout, "{GREETING} {VERSION} {nonce}")?;
-        stdout.flush()?;
-        let (read, write) = sys::take_stdio()?;
+        let greeting = format!("{GREETING} {VERSION} {nonce}\n");
+        let (read, write) = match start {
+            Start::OverStream => {
+                let mut stdout = io::stdout();
+                stdout.write_all(greeting.as_bytes())?;
+                stdout.flush()?;
+                sys::take_stdio()?
+            }
+            Start::InStep => step::connect(&greeting)?,
+        };
         let now = Instant::now();
-        let nobody = message::LauncherOrder { command: Vec::new(), also_here: false, agent: Vec::new() };
+        let nobody = message::LauncherOrder { command: Vec::new(), also_here: false, agent: Vec::new(), step: None };
         Ok(Agent {
             signals,
             up: Some(Channel::new(read, write)),
@@ -147,6 +170,7 @@ impl Agent {
             door: Door::new(&hosts::own_name()),
             secret: JobSecret { job: [0; 16], key: Key::from_bytes([0; 32]), is_needed: false },
             pretended: false,
+            listening: Listening::default(),
             workers: None,
             probe: None,
             told_live: 0,
@@ -176,7 +200,7 @@ impl Agent {
             }
             self.look_after_ranks(now);
             self.move_data();
-            self.serve_visitors(now);
+            self.serve_connections(now);
             self.go_on_probing();
             self.beat(now);
             if let Some(up) = &mut self.up
@@ -190,10 +214,8 @@ impl Agent {
             fds.clear();
             fds.push(sys::pollfd(self.signals.as_raw_fd(), sys::POLLIN));
             if let Some(up) = &self.up {
-                fds.push(sys::pollfd(up.read_fd(), sys::POLLIN));
-                if up.has_unwritten() {
-                    fds.push(sys::pollfd(up.write_fd(), sys::POLLOUT));
-                }
+                fds.extend(up.read_fd().map(|fd| sys::pollfd(fd, sys::POLLIN)));
+                fds.extend(up.write_fd().map(|fd| sys::pollfd(fd, sys::POLLOUT)));
             }
             self.branches.poll_for(&mut fds);
             self.forward.poll_for(&mut fds);
@@ -391,11 +413,11 @@ impl Agent {
         let is_needed = order.node_count() > 1;
         self.secret = JobSecret { job: order.job, key: Key::from_bytes(order.key), is_needed };
         self.pretended = order.pretended;
+        self.listening = Listening { port_range: order.port_range, interface: order.net_interface.clone() };
         if !is_needed {
             return Ok(NodeAddresses { node, host: self.host.clone(), addresses: Vec::new(), port: 0 });
         }
-        let range = order.port_range.map(|(first, last)| first..=last);
-        let listening = visitors::listen(&mut self.door, order.pretended, range, order.net_interface.as_deref());
+        let listening = node_port::listen(&mut self.door, order.pretended, &self.listening);
         let (port, addresses) = listening.map_err(|text| Refusal { text, status: 1 })?;
         Ok(NodeAddresses { node, host: self.host.clone(), addresses, port })
     }
@@ -421,17 +443,17 @@ impl Agent {
     }
 
     /// Lets in processes of other nodes and jobs, and carries out what the ranks ask for.
-    fn serve_visitors(&mut self, now: Instant) {
+    fn serve_connections(&mut self, now: Instant) {
         if let Phase::Running(watch, _) = &mut self.phase {
             watch.take_ended().into_iter().for_each(|(slot, well)| self.door.rank_ended(slot, well));
         }
-        for Wish { slot, what } in self.door.hear_ranks() {
-            match what {
-                What::Listen { ticket } => {
-                    let at = visitors::listen(&mut self.door, self.pretended, None, None);
+        for RankRequest { slot, kind } in self.door.hear_ranks() {
+            match kind {
+                RequestKind::Listen { ticket } => {
+                    let at = node_port::listen(&mut self.door, self.pretended, &self.listening);
                     self.door.answer(slot, &Answer::Listening { ticket, at });
                 }
-                What::Names { ticket, what } => self.tell(&Up::Names { slot: slot as u32, ticket, what }),
+                RequestKind::Names { ticket, what } => self.tell(&Up::Names { slot: slot as u32, ticket, what }),
             }
         }
         self.door.work(now);

@@ -15,17 +15,16 @@ use std::time::{Duration, Instant};
 
 use oxmpi_agent::channel::{Channel, State};
 use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
-use oxmpi_agent::message::{Below, Down, LauncherOrder};
+use oxmpi_agent::message::{Below, Down, LauncherOrder, StepOrder};
 
 use crate::diagnose::{self, Attempt};
 use crate::launcher;
-use crate::report;
+use crate::report::{self, VERSION, printable};
+use crate::step::{self, Connected, Step};
 use crate::sys::{self, Pid};
 
 /// What an agent writes first, before its version and a random number.
 pub const GREETING: &str = "OXMPI-AGENT";
-/// The version that both sides must have.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The interval between heartbeats, where silence of so many seconds means a loss (0: never).
 pub fn heartbeat(seconds: u32) -> Duration {
     if seconds == 0 { Duration::from_secs(1) } else { Duration::from_secs(seconds.into()) / 6 }
@@ -43,6 +42,8 @@ pub struct Branches {
     beat: Duration,
     next_beat: Instant,
     frames: Vec<Frame>,
+    /// The launcher of all agents, where it is one.
+    step: Option<Step>,
 }
 
 struct Branch {
@@ -92,13 +93,40 @@ impl Branches {
         let now = Instant::now();
         let patience = (seconds > 0).then(|| Duration::from_secs_f64(f64::from(seconds) * 4.0 / 3.0));
         let beat = heartbeat(seconds);
-        let mut branches = Branches { list: Vec::new(), patience, beat, next_beat: now + beat, frames: Vec::new() };
+        let mut branches =
+            Branches { list: Vec::new(), patience, beat, next_beat: now + beat, frames: Vec::new(), step: None };
+        // The agents of a step start nobody.
+        if let Some(step) = order.step.as_ref().filter(|_| !list.is_empty()) {
+            let events = branches.start_step(list, order, step, now);
+            return (branches, events);
+        }
         let events = list.iter().filter_map(|below| branches.add(below, order).err()).collect();
         (branches, events)
     }
 
+    /// Starts all agents at once; each of them connects to this process.
+    fn start_step(&mut self, list: &[Below], order: &LauncherOrder, step: &StepOrder, now: Instant) -> Vec<Event> {
+        let hosts: Vec<&str> = list.iter().map(|below| below.host.as_str()).collect();
+        match Step::start(order, step, &hosts) {
+            Ok(step) => {
+                let agent = PathBuf::from(OsString::from_vec(order.agent.clone()));
+                self.step = Some(step);
+                self.list = list.iter().map(|below| Branch::expected(below.clone(), agent.clone(), now)).collect();
+                Vec::new()
+            }
+            Err(text) => {
+                let event = |below: &Below| Event::Unstarted { below: below.clone(), text: text.clone() };
+                list.iter().map(event).collect()
+            }
+        }
+    }
+
     /// Starts one more agent.
     pub fn add(&mut self, below: &Below, order: &LauncherOrder) -> Result<(), Event> {
+        if order.step.is_some() {
+            let text = "its agent was to be started with the others".into();
+            return Err(Event::Unstarted { below: below.clone(), text });
+        }
         let agent = PathBuf::from(OsString::from_vec(order.agent.clone()));
         match launcher::start(order, &below.host) {
             Ok(process) => self.list.push(Branch::new(below.clone(), process, agent, Instant::now())),
@@ -112,7 +140,7 @@ impl Branches {
 
     /// The processes of the launchers.
     pub fn pids(&self) -> impl Iterator<Item = Pid> + '_ {
-        self.list.iter().map(|branch| branch.pid)
+        self.list.iter().map(|branch| branch.pid).chain(self.step.iter().map(|step| step.pid))
     }
 
     /// Sends a message to a node, or to all.
@@ -158,6 +186,7 @@ impl Branches {
     /// Reads and writes without waiting.
     pub fn work(&mut self, now: Instant) -> Vec<Event> {
         let mut events = Vec::new();
+        self.hear_step(now, &mut events);
         if self.next_beat <= now {
             self.next_beat = now + self.beat;
             for channel in
@@ -173,8 +202,58 @@ impl Branches {
         events
     }
 
+    /// Takes the agents that have connected, and what the launcher of all agents says.
+    fn hear_step(&mut self, now: Instant, events: &mut Vec<Event>) {
+        let Some(step) = &mut self.step else { return };
+        for Connected { host, stream } in step.work(now) {
+            let expected = |branch: &&mut Branch| {
+                let is_free = branch.channel.as_ref().is_some_and(|channel| !channel.is_connected());
+                is_free && branch.below.host == host
+            };
+            // One that is not expected sees the end of its connection.
+            let Some(branch) = self.list.iter_mut().find(expected) else { continue };
+            let copy = stream.try_clone().map(OwnedFd::from);
+            match (copy, &mut branch.channel) {
+                (Ok(copy), Some(channel)) => channel.connect(copy, stream.into()),
+                (Err(error), _) => branch.ending = Some((now, error.to_string())),
+                _ => {}
+            }
+        }
+        for line in step.take_lines() {
+            match step::read_failure(&line) {
+                Some((host, why)) => {
+                    let meant = |branch: &&mut Branch| branch.below.host == host && branch.channel.is_some();
+                    if let Some(branch) = self.list.iter_mut().find(meant) {
+                        branch.ending = Some((now, why));
+                    }
+                }
+                None if self.list.iter().all(|branch| branch.greeted) => {
+                    events.push(Event::Noise { host: step.name.clone(), line });
+                }
+                // Kept to say why there is no agent.
+                None => {
+                    for branch in self.list.iter_mut().filter(|branch| !branch.greeted) {
+                        branch.noise.extend(line.bytes().chain([b'\n']));
+                    }
+                }
+            }
+        }
+    }
+
     /// A launcher's process has ended. Returns whether it was one of these.
     pub fn ended(&mut self, pid: Pid, status: i32, now: Instant) -> bool {
+        if let Some(step) = self.step.as_mut().filter(|step| step.pid == pid) {
+            step.pid = 0;
+            let how = match report::killed_by(status) {
+                Some(signal) => format!("{} was killed by {}", step.name, sys::signal_text(signal)),
+                None => format!("{} ended with status {}", step.name, report::status(status)),
+            };
+            for branch in self.list.iter_mut().filter(|branch| branch.channel.is_some()) {
+                // The reason that an agent gave is better.
+                branch.ending.get_or_insert((now + Duration::from_millis(50), how.clone()));
+            }
+            return true;
+        }
         let Some(branch) = self.list.iter_mut().find(|branch| branch.pid == pid) else { return false };
         branch.pid = 0;
         branch.status = report::killed_by(status).is_none().then(|| report::status(status));
@@ -192,13 +271,13 @@ impl Branches {
     pub fn poll_for(&self, fds: &mut Vec<sys::PollFd>) {
         for branch in &self.list {
             if let Some(channel) = &branch.channel {
-                fds.push(sys::pollfd(channel.read_fd(), sys::POLLIN));
-                if branch.greeted && channel.has_unwritten() {
-                    fds.push(sys::pollfd(channel.write_fd(), sys::POLLOUT));
-                }
+                fds.extend(channel.read_fd().map(|fd| sys::pollfd(fd, sys::POLLIN)));
+                let write = channel.write_fd().filter(|_| branch.greeted);
+                fds.extend(write.map(|fd| sys::pollfd(fd, sys::POLLOUT)));
             }
             fds.extend(branch.stderr.iter().map(|fd| sys::pollfd(fd.as_raw_fd(), sys::POLLIN)));
         }
+        self.step.iter().for_each(|step| step.poll_for(fds));
     }
 
     pub fn deadline(&self) -> Option<Instant> {
@@ -209,6 +288,7 @@ impl Branches {
 
     /// Closes the streams: the agents end.
     pub fn close(&mut self) {
+        self.step.iter_mut().for_each(Step::close);
         self.list.iter_mut().for_each(|branch| (branch.channel, branch.ending) = (None, None));
     }
 
@@ -217,21 +297,25 @@ impl Branches {
         for branch in self.list.iter().filter(|branch| branch.pid > 0) {
             sys::kill(branch.pid, sys::SIGKILL);
         }
+        for step in self.step.iter().filter(|step| step.pid > 0) {
+            sys::kill(step.pid, sys::SIGKILL);
+        }
     }
 
     /// All launchers have ended.
     pub fn have_ended(&self) -> bool {
-        self.list.iter().all(|branch| branch.pid == 0)
+        self.pids().all(|pid| pid == 0)
     }
 }
 
 impl Branch {
-    fn new(below: Below, process: launcher::Process, agent: PathBuf, now: Instant) -> Branch {
+    /// An agent that will connect.
+    fn expected(below: Below, agent: PathBuf, now: Instant) -> Branch {
         Branch {
             below,
-            pid: process.pid,
-            channel: Some(Channel::new(process.stdout, process.stdin)),
-            stderr: Some(process.stderr),
+            pid: 0,
+            channel: Some(Channel::unconnected()),
+            stderr: None,
             greeted: false,
             heard: now,
             started: now,
@@ -240,6 +324,15 @@ impl Branch {
             ending: None,
             status: None,
             agent,
+        }
+    }
+
+    fn new(below: Below, process: launcher::Process, agent: PathBuf, now: Instant) -> Branch {
+        Branch {
+            channel: Some(Channel::new(process.stdout, process.stdin)),
+            stderr: Some(process.stderr),
+            pid: process.pid,
+            ..Branch::expected(below, agent, now)
         }
     }
 
@@ -397,11 +490,6 @@ fn check_greeting(line: &str) -> Result<String, String> {
         }
         _ => Err(format!("its first line is `{}`", printable(line))),
     }
-}
-
-/// Text of another process, safe for a terminal.
-pub fn printable(text: &str) -> String {
-    text.replace(|c: char| c.is_control() && c != '\n' && c != '\t', "?")
 }
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant, SystemTime};
 use oxmpi_agent::frame::{Class, EVERY_NODE};
 use oxmpi_agent::message::{self, Down, Machine, NodeAddresses, Unreached, Up};
 
-use crate::branch::{Branches, Event, VERSION, printable};
+use crate::branch::{Branches, Event};
 use crate::job;
 use crate::options::{Cluster, Request};
 use crate::order::Plan;
+use crate::report::{VERSION, printable};
 use crate::sys;
 
 /// Time for the launchers to end after the agents.
@@ -270,7 +271,7 @@ mod tests {
     use super::*;
 
     fn check(nodes: Vec<Node>) -> Check {
-        let nobody = message::LauncherOrder { command: Vec::new(), also_here: false, agent: Vec::new() };
+        let nobody = message::LauncherOrder { command: Vec::new(), also_here: false, agent: Vec::new(), step: None };
         let signals = std::fs::File::open("/dev/null").unwrap().into();
         Check { signals, branches: Branches::start(&[], &nobody, 0).0, nodes, probing: true }
     }

@@ -25,7 +25,7 @@ pub struct Host {
 }
 
 /// Maximum number of slots of a host, and of hosts in a list: a larger number is a typing mistake.
-const MOST: usize = 1 << 20;
+pub const MOST: usize = 1 << 20;
 
 /// The hosts of `HOST[:SLOTS],…`.
 pub fn parse_list(list: &str) -> Result<Vec<Host>> {

@@ -10,6 +10,7 @@ use oxmpi_agent::message::ParentTies;
 use oxmpi_boot::spawned::Message;
 
 use crate::input::Input;
+use crate::node_port;
 use crate::options::{Request, Settings};
 use crate::output::Outputs;
 use crate::report::{self, Ending, Failure};
@@ -17,7 +18,6 @@ use crate::spawned::{News, Spawned};
 use crate::start::{self, Kept, Refusal, Started};
 use crate::strays;
 use crate::sys::{self, Pid};
-use crate::visitors;
 use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_QUIET_FAILURE, AT_ONCE, Death, Steps, Watch};
 
 pub const TAKEN: [i32; 9] = [
@@ -143,7 +143,7 @@ impl<'a> Job<'a> {
             self.hear_children(now);
             self.hear_parents(now);
             self.on_time(now);
-            visitors::look_after(&mut self.door, &mut self.watch, now);
+            node_port::serve_job(&mut self.door, &mut self.watch, &self.settings.listening, now);
             if self.watch.live == 0 && self.is_cleared(now) {
                 break;
             }

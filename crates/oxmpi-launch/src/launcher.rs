@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use oxmpi_agent::message::LauncherOrder;
+use oxmpi_agent::message::{LauncherOrder, StepOrder};
 
 use crate::hosts;
 use crate::options::{Cluster, Launcher, shell_words};
@@ -49,6 +49,7 @@ pub fn plan(cluster: &Cluster) -> Result<LauncherOrder, String> {
         },
         (Launcher::Ssh, None) => vec!["ssh".into()],
         (Launcher::Rsh, None) => vec!["rsh".into()],
+        (Launcher::Slurm, None) => vec!["srun".into()],
     };
     let own = || std::env::current_exe().map_err(|error| format!("cannot find the path of mpirun: {error}"));
     let agent: PathBuf = match &cluster.prefix {
@@ -56,13 +57,15 @@ pub fn plan(cluster: &Cluster) -> Result<LauncherOrder, String> {
         None => own()?,
     };
     let also_here = cluster.launcher.is_some();
-    Ok(LauncherOrder { command, also_here, agent: agent.into_os_string().into_vec() })
+    let step = (cluster.launcher == Some(Launcher::Slurm))
+        .then(|| StepOrder { port_range: cluster.port_range, net_interface: cluster.net_interface.clone() });
+    Ok(LauncherOrder { command, also_here, agent: agent.into_os_string().into_vec(), step })
 }
 
 /// Starts an agent on a host.
 pub fn start(order: &LauncherOrder, host: &str) -> io::Result<Process> {
     let agent = OsString::from_vec(order.agent.clone());
-    let mut command = match order.command.split_first() {
+    let command = match order.command.split_first() {
         // This machine needs no command to be reached, unless the user wants it.
         Some((program, words)) if order.also_here || !hosts::is_here(host) => {
             remote(program, words, host, remote_command(agent.as_bytes()).as_bytes())
@@ -73,6 +76,11 @@ pub fn start(order: &LauncherOrder, host: &str) -> io::Result<Process> {
             command
         }
     };
+    spawn(command)
+}
+
+/// Starts a launcher, with pipes that do not block.
+pub fn spawn(mut command: Command) -> io::Result<Process> {
     // A process group of its own: Ctrl-C in a terminal must not end launchers.
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| {

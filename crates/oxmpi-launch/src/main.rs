@@ -22,6 +22,7 @@ mod job;
 mod job_names;
 mod launcher;
 mod mailbox;
+mod node_port;
 mod nodes;
 mod options;
 mod order;
@@ -35,14 +36,16 @@ mod report;
 mod root;
 mod share;
 mod sink;
+mod slurm;
 mod spawn;
 mod spawned;
+mod srun;
 mod stage;
 mod start;
+mod step;
 mod strays;
 mod sys;
 mod topology;
-mod visitors;
 mod watch;
 mod wires;
 
@@ -51,6 +54,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use options::{Command, Mistake};
+use reach::Listening;
 use spawned::Spawned;
 
 fn main() {
@@ -64,11 +68,16 @@ fn main() {
     if Spawned::is_meant(&arguments) {
         std::process::exit(spawn(arguments));
     }
-    if visitors::is_meant(&arguments) {
-        std::process::exit(visitors::help(&arguments));
+    if node_port::is_meant(&arguments) {
+        // A range that is none is told where a job is started; a helper has nobody to tell it to.
+        let port_range = options::port_range_from_env().unwrap_or_default();
+        std::process::exit(node_port::help(&arguments, &Listening { port_range, interface: None }));
     }
     if arguments.first().is_some_and(|first| first == launcher::OPTION) {
-        std::process::exit(agent::run());
+        std::process::exit(agent::run(agent::Start::OverStream));
+    }
+    if arguments.first().is_some_and(|first| first == srun::OPTION) {
+        std::process::exit(agent::run(agent::Start::InStep));
     }
     // Treated as the first option, so that an option on the command line overrides it.
     let limit = std::env::var_os("MPIEXEC_TIMEOUT").filter(|limit| !limit.is_empty());

@@ -75,8 +75,10 @@ impl Plan {
             warnings.extend(warning);
         }
         let everyone: Vec<u32> = (0..hosts.len() as u32).collect();
-        // A check wants to know of each host by itself, also behind one that cannot be reached.
-        let fan_out = if settings.check_hosts { hosts.len() } else { cluster.fan_out.unwrap_or(FAN_OUT) };
+        // A check wants to know of each host by itself, also behind one that cannot be reached; agents that are started
+        // all at once are all below `mpirun`.
+        let is_flat = settings.check_hosts || launcher.step.is_some();
+        let fan_out = if is_flat { hosts.len() } else { cluster.fan_out.unwrap_or(FAN_OUT) };
         let below_of = |nodes: &[u32]| -> Vec<Below> {
             let below = |nodes: Vec<u32>| Below { node: nodes[0], host: hosts[nodes[0] as usize].clone(), nodes };
             tree::branches(nodes, fan_out).into_iter().map(below).collect()

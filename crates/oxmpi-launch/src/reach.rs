@@ -5,6 +5,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use oxmpi_base::dial::{self, InterfaceAddress};
 use oxmpi_boot::network::MOST_ADDRESSES;
 
+/// Where a node listens, as the user says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listening {
+    pub port_range: Option<(u16, u16)>,
+    /// An interface, or a network as `ADDRESS/BITS`.
+    pub interface: Option<String>,
+}
+
 /// The addresses of this host, the best first. `wanted`: an interface or a network that the user named.
 pub fn addresses(pretended: bool, wanted: Option<&str>) -> Result<Vec<IpAddr>, String> {
     if pretended {
@@ -18,6 +26,10 @@ pub fn addresses(pretended: bool, wanted: Option<&str>) -> Result<Vec<IpAddr>, S
 fn choose(found: &[InterfaceAddress], wanted: Option<&str>, ssh: Option<IpAddr>) -> Result<Vec<IpAddr>, String> {
     let mut list: Vec<&InterfaceAddress> = found.iter().collect();
     if let Some(wanted) = wanted {
+        // Only this machine itself.
+        if wanted == "lo" || is_in(Ipv4Addr::LOCALHOST.into(), wanted) && !wanted.ends_with("/0") {
+            return Ok(vec![Ipv4Addr::LOCALHOST.into()]);
+        }
         list.retain(|one| one.interface == wanted || is_in(one.address, wanted));
         if list.is_empty() {
             let known: Vec<String> = found.iter().map(|one| format!("{} {}", one.interface, one.address)).collect();
@@ -85,6 +97,8 @@ mod tests {
             let error = chosen(Some(wrong), None).unwrap_err();
             assert!(error.contains(wrong) && error.contains("docker0 172.17.0.1"), "{error}");
         }
+        assert_eq!(chosen(Some("lo"), None).unwrap(), ["127.0.0.1"]);
+        assert_eq!(chosen(Some("127.0.0.0/8"), None).unwrap(), ["127.0.0.1"]);
         assert_eq!(choose(&[], None, None).unwrap(), [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
     }
 }

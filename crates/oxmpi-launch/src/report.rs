@@ -301,6 +301,14 @@ fn whereabouts(ranks: &[(usize, Where, Option<String>)], jobs: usize) -> String 
 /// Places that are named; a terminal has few lines.
 const MOST_PLACES: usize = 24;
 
+/// The version of OxMPI, which `mpirun` and its agents must share.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Text of another process, safe for a terminal.
+pub fn printable(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && c != '\n' && c != '\t', "?")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

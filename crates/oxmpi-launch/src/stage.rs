@@ -112,7 +112,7 @@ fn copy(command: &[String], host: &str, folder: &Path, name: &Path, file: &Path)
     }
     match there.wait() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{status}: {}", crate::branch::printable(said.trim()))),
+        Ok(status) => Err(format!("{status}: {}", crate::report::printable(said.trim()))),
         Err(error) => Err(error.to_string()),
     }
 }

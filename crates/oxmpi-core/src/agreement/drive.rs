@@ -75,7 +75,7 @@ impl Process {
                     let node = self.engine.node();
                     Answer::Ids(members.iter().map(|process| node.id_of(process)).collect())
                 }
-                Question::PlacesOf(ids) => Answer::Places(self.fresh_realm(), self.places_of(&ids)),
+                Question::PlacesOf(ids) => Answer::Places(self.fresh_key(), self.places_of(&ids)),
                 Question::PeersAt(ids, introduction) => Answer::Peers(self.peers_at(&ids, &introduction)),
             };
             agreement.io.pending().answer = Some(answer);

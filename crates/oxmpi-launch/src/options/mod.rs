@@ -16,7 +16,9 @@ use oxmpi_base::cpus::CpuSet;
 use crate::hosts::{self, Host};
 use crate::nodes::PretendNodes;
 use crate::output::Label;
+use crate::reach::Listening;
 use crate::share;
+use crate::slurm::Allocation;
 use table::{Key, Spec, dashed};
 pub use values::{BindTo, Level, MapBy, shell_words};
 
@@ -99,6 +101,8 @@ pub struct Settings {
     pub no_oversubscribe: bool,
     /// Check the hosts instead of starting programs.
     pub check_hosts: bool,
+    /// Where a job of one machine listens, if one of its programs opens a port for other jobs.
+    pub listening: Listening,
     /// The nodes that the ranks shall believe in, for a test.
     pub pretend_nodes: Option<PretendNodes>,
     /// The job has agents on these hosts.
@@ -174,6 +178,7 @@ impl Launcher {
             Launcher::Ssh => "ssh",
             Launcher::Rsh => "rsh",
             Launcher::Local => "local",
+            Launcher::Slurm => "slurm",
         }
     }
 }
@@ -185,6 +190,8 @@ pub enum Launcher {
     Rsh,
     /// Agents are started directly, on this machine.
     Local,
+    /// One `srun` starts all agents, inside an allocation of Slurm.
+    Slurm,
 }
 
 impl Settings {
@@ -272,6 +279,14 @@ pub fn parse(called: &str, arguments: impl IntoIterator<Item = OsString>) -> Res
 /// The environment variable that says what `--port-range` does.
 const PORT_RANGE: &str = "OXMPI_PORT_RANGE";
 
+/// What the environment says of it.
+pub fn port_range_from_env() -> Result<Option<(u16, u16)>> {
+    let Some(text) = std::env::var_os(PORT_RANGE).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let text = text.to_string_lossy();
+    let wrong = || Mistake(format!("{PORT_RANGE} is `{text}`, which is no range of ports such as 20000-20099"));
+    values::port_range(&text).map(Some).ok_or_else(wrong)
+}
+
 #[derive(Default)]
 struct Parser {
     request: Request,
@@ -294,13 +309,19 @@ enum Done {
 impl Parser {
     fn finish(self) -> Result<Command> {
         let Parser { mut request, mut hosts, pretend_hosts, job_hosts, mut cluster } = self;
-        if let (None, Some(text)) = (cluster.port_range, std::env::var_os(PORT_RANGE).filter(|text| !text.is_empty())) {
-            cluster.port_range = Some(values::port_range(&text.to_string_lossy()).ok_or_else(|| {
-                Mistake(format!(
-                    "{PORT_RANGE} is `{}`, which is no range of ports such as 20000-20099",
-                    text.to_string_lossy()
-                ))
-            })?);
+        if cluster.port_range.is_none() {
+            cluster.port_range = port_range_from_env()?;
+        }
+        request.settings.listening =
+            Listening { port_range: cluster.port_range, interface: cluster.net_interface.clone() };
+        if cluster.launcher == Some(Launcher::Slurm) {
+            let allocation = Allocation::from_env().map_err(Mistake)?;
+            if cluster.stage_in != StageIn::Nothing {
+                return Err(Mistake("--stage-in cannot copy with --launcher slurm; `sbcast` does that".into()));
+            }
+            if pretend_hosts.is_none() && job_hosts.is_empty() {
+                hosts = allocation.choose(&hosts).map_err(Mistake)?;
+            }
         }
         if !job_hosts.is_empty() {
             hosts = hosts_of_job(hosts, job_hosts, pretend_hosts.is_some())?;

@@ -287,7 +287,7 @@ pub const GROUPS: [Group; 7] = [
                 Key::Launcher,
                 &["launcher", "bootstrap"],
                 &["NAME"],
-                "start ranks on other hosts with `ssh` (default) or `rsh`",
+                "start ranks on other hosts with `ssh` (default), `rsh`, or `slurm`: with srun, in an allocation",
             ),
             spec(
                 Key::LauncherExec,

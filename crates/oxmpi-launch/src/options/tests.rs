@@ -131,7 +131,7 @@ fn hosts_that_need_agents() {
         assert!(mistake(&format!("--port-range {wrong} a")).contains("20000-20099"), "{wrong}");
     }
     assert!(mistake("--pretend-hosts 2 --host a b").contains("--pretend-hosts"));
-    assert!(mistake("--launcher carrier-pigeon a").contains("is none of ssh, rsh, local"));
+    assert!(mistake("--launcher carrier-pigeon a").contains("is none of ssh, rsh, slurm, local"));
     let options = run("--bind-to=core -n 2 -v --map-by socket:PE=2 -q a --bind-to none").settings.agent_options;
     assert_eq!(options.join(" "), "--bind-to core -v --map-by socket:PE=2 -q");
 }

@@ -94,9 +94,10 @@ impl Values<'_> {
     }
 
     pub(super) fn launcher(&mut self) -> Result<Launcher> {
-        Ok(match self.one_of(&["ssh", "rsh", "local"])? {
+        Ok(match self.one_of(&["ssh", "rsh", "slurm", "local"])? {
             "ssh" => Launcher::Ssh,
             "rsh" => Launcher::Rsh,
+            "slurm" => Launcher::Slurm,
             _ => Launcher::Local,
         })
     }

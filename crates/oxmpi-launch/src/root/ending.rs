@@ -1,0 +1,230 @@
+//! How a job on several hosts ends: the reasons, the order to stop, the last output, the final message and the status.
+
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use oxmpi_agent::frame::EVERY_NODE;
+use oxmpi_agent::message::{Down, FailedRank, RankPlace, Stop};
+
+use super::{Node, Phase, Root};
+use crate::report::{self, Where, printable};
+use crate::sys;
+
+/// Time for the agents to end their ranks. A host that does not answer is given up earlier.
+pub(super) const END: Duration = Duration::from_secs(15);
+/// Time for the launchers to end after the agents.
+const LEAVE: Duration = Duration::from_secs(3);
+
+/// Why the job ends before all ranks have ended well.
+pub(super) enum Verdict {
+    /// A rank failed, and so many others were stopped.
+    Failed(FailedRank, usize),
+    /// A spawned job failed while it was connected to the ranks: its text, its status, and the number of ranks that were
+    /// stopped.
+    ChildFailed(String, i32, usize),
+    /// A host or an agent failed.
+    Lost(String),
+    /// `mpirun` received a signal: the number of live ranks.
+    Signalled(i32, usize),
+    TimedOut,
+    OutputGone,
+    Trouble(String, i32),
+    /// A spawned job that its root no longer wants.
+    Unwanted,
+    /// A spawned job whose parents ended while it was connected to them.
+    Orphaned(String),
+}
+
+impl Root<'_> {
+    pub(super) fn on_failure(&mut self, mut failed: FailedRank) {
+        failed.text = printable(&failed.text);
+        let live = self.live();
+        if self.settings.keep_going {
+            self.verdict.get_or_insert(Verdict::Failed(failed, 0));
+        } else {
+            let how = if failed.quiet { Stop::QuietFailure } else { Stop::Failure };
+            self.fail(Verdict::Failed(failed, live), how);
+        }
+    }
+
+    /// A job that ranks have spawned failed while it was connected to them.
+    pub(super) fn on_child_failure(&mut self, text: String, status: i32) {
+        let others = if self.settings.keep_going { 0 } else { self.live() };
+        let verdict = Verdict::ChildFailed(text, status, others);
+        match self.settings.keep_going {
+            true => drop(self.verdict.get_or_insert(verdict)),
+            false => self.fail(verdict, Stop::Failure),
+        }
+    }
+
+    /// Whether nothing more is expected of a node.
+    pub(super) fn is_over(&self, node: &Node) -> bool {
+        matches!(node.phase, Phase::Gone | Phase::Lost) || (self.hurry && node.live == 0)
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.nodes.iter().map(|node| node.live).sum()
+    }
+
+    /// Ends the job, for the first reason that there is.
+    pub(super) fn fail(&mut self, verdict: Verdict, how: Stop) {
+        if self.verdict.is_none() || self.stopped_at.is_none() {
+            self.verdict.get_or_insert(verdict);
+            self.stop(how);
+        }
+    }
+
+    pub(super) fn stop(&mut self, how: Stop) {
+        self.stopped_at.get_or_insert_with(Instant::now);
+        // A message of this length always fits into a frame.
+        let _ = self.branches.send(EVERY_NODE, &Down::Stop(how));
+    }
+
+    pub(super) fn on_signal(&mut self, signal: i32, now: Instant) {
+        match signal {
+            sys::SIGCHLD => self.reap(now),
+            sys::SIGINT | sys::SIGTERM | sys::SIGHUP | sys::SIGQUIT => {
+                if self.stopped_at.is_some() || self.live() == 0 {
+                    self.hurry = true;
+                    return self.stop(Stop::AtOnce);
+                }
+                self.verdict = Some(Verdict::Signalled(signal, self.live()));
+                if self.nodes.iter().any(|node| matches!(node.phase, Phase::Starting | Phase::Ready)) {
+                    return self.stop(Stop::AtOnce);
+                }
+                self.stopped_at = Some(now);
+                let _ = self.branches.send(EVERY_NODE, &Down::Signal(signal));
+            }
+            sys::SIGTSTP => {
+                let _ = self.branches.send(EVERY_NODE, &Down::Signal(signal));
+                let _ = self.branches.send(EVERY_NODE, &Down::Pause);
+                // No heartbeat may follow: it would end the pause.
+                self.branches.flush();
+                sys::stop_self();
+            }
+            sys::SIGUSR1 | sys::SIGUSR2 | sys::SIGCONT => {
+                let _ = self.branches.send(EVERY_NODE, &Down::Signal(signal));
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn reap(&mut self, now: Instant) {
+        while let Some(pid) = sys::ended_child() {
+            match sys::reap(pid) {
+                Some(status) => self.branches.ended(pid, status, now),
+                None => break,
+            };
+        }
+    }
+
+    pub(super) fn on_time(&mut self, now: Instant) {
+        if self.time_limit.is_some_and(|at| at <= now) {
+            self.time_limit = None;
+            if self.stopped_at.is_none() {
+                self.verdict = Some(Verdict::TimedOut);
+                self.stop(Stop::TimeLimit);
+            }
+        }
+        if self.stopped_at.is_some_and(|at| now > at + END) {
+            // Those that have only output left wait for its reader.
+            let is_late = |node: &Node| node.live > 0 && !matches!(node.phase, Phase::Gone | Phase::Lost);
+            let late: Vec<String> =
+                self.nodes.iter().filter(|node| is_late(node)).map(|node| node.host.clone()).collect();
+            if !late.is_empty() {
+                self.say(&format!("the ranks on {} could not be ended in {} s", late.join(", "), END.as_secs()));
+                self.nodes.iter_mut().filter(|node| is_late(node)).for_each(|node| node.phase = Phase::Lost);
+            }
+        }
+    }
+
+    /// Ends the agents, which have no ranks any more.
+    pub(super) fn close(&mut self) {
+        self.branches.close();
+        let until = Instant::now() + LEAVE;
+        loop {
+            let now = Instant::now();
+            while sys::next_signal(self.signals).is_some() {}
+            self.reap(now);
+            self.branches.work(now);
+            if self.branches.have_ended() {
+                return;
+            }
+            if now >= until {
+                return self.branches.kill();
+            }
+            let mut fds = vec![sys::pollfd(self.signals.as_raw_fd(), sys::POLLIN)];
+            if sys::poll(&mut fds, Some(until - now)).is_err() {
+                return self.branches.kill();
+            }
+        }
+    }
+
+    /// Writes the remaining output and the final message, and returns the status.
+    pub(super) fn conclude(mut self) -> i32 {
+        let mut hurry = self.hurry;
+        while !self.outputs.finish(Duration::from_millis(200)) && !hurry {
+            while let Some(signal) = sys::next_signal(self.signals) {
+                hurry |= matches!(signal, sys::SIGINT | sys::SIGTERM | sys::SIGHUP | sys::SIGQUIT);
+            }
+        }
+        let (text, status) = self.ending();
+        let (text, status) = match self.spawned.take() {
+            Some(spawned) => self.conclude_spawned(spawned, text, status),
+            None => (text, status),
+        };
+        let losses = self.outputs.losses();
+        if let Some(text) = text {
+            self.say(&text);
+        }
+        if !losses.is_empty() {
+            self.say(&report::losses(&losses));
+        }
+        self.outputs.finish(Duration::from_secs(1));
+        if losses.is_empty() || status != 0 { status } else { 1 }
+    }
+
+    pub(super) fn ending(&self) -> (Option<String>, i32) {
+        match &self.verdict {
+            None if self.bad_child != 0 => (None, self.bad_child),
+            None => (None, i32::from(!self.all_well)),
+            Some(Verdict::Failed(failed, others)) => {
+                (Some(format!("{}{}", failed.text, report::stopped(*others))), failed.status & 0xff)
+            }
+            Some(Verdict::ChildFailed(text, status, others)) => (Some(report::child_failed(text, *others)), *status),
+            Some(Verdict::Lost(text)) => (Some(text.clone()), 1),
+            Some(Verdict::Signalled(signal, _)) if *signal != sys::SIGINT && self.all_well => (None, 0),
+            Some(Verdict::Signalled(signal, live)) => {
+                let ranks = report::ranks(*live);
+                let text = format!("received {}; {ranks} stopped:{}", sys::signal_text(*signal), self.whereabouts());
+                ((!self.settings.quiet && self.spawned.is_none()).then_some(text), 128 + signal)
+            }
+            Some(Verdict::TimedOut) => {
+                let limit = self.settings.timeout.unwrap_or_default().as_secs_f64();
+                let places = self.whereabouts();
+                (Some(format!("the time limit of {limit} s was reached and the job was stopped:{places}")), 124)
+            }
+            Some(Verdict::Unwanted) => (None, 0),
+            Some(Verdict::Orphaned(text)) => (Some(text.clone()), 1),
+            Some(Verdict::OutputGone) => (None, 128 + sys::SIGPIPE),
+            Some(Verdict::Trouble(text, status)) => (Some(text.clone()), *status),
+        }
+    }
+
+    /// Where the ranks were, to follow a colon.
+    pub(super) fn whereabouts(&self) -> String {
+        let mut places: Vec<&RankPlace> =
+            self.places.iter().filter(|place| (place.rank as usize) < self.size).collect();
+        places.sort_by_key(|place| place.rank);
+        places.dedup_by_key(|place| place.rank);
+        let place = |place: &&RankPlace| {
+            let at = Where::from_words(place.state, place.call);
+            (place.rank as usize, at, place.waits.as_deref().map(printable))
+        };
+        let places: Vec<_> = places.iter().map(place).collect();
+        match places.is_empty() {
+            true => " the agents were being started".into(),
+            false => report::places(&places, 0),
+        }
+    }
+}
