@@ -19,7 +19,7 @@ ifndef RUSTUP_TOOLCHAIN
 endif
 
 .PHONY: help demo test test-all install bench clean
-.PHONY: deps test-deps stage lint unit loom abi hot programs wrappers kills hosts hosts-sample simulated miri soak
+.PHONY: deps test-deps stage lint unit loom abi hot programs wrappers kills hosts hosts-sample hosts-kills simulated miri soak
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
@@ -112,6 +112,11 @@ kills: stage
 hosts: stage
 	tests/hosts/run $(STAGE) build/tests-hosts
 
+# Jobs on four hosts that lose a process or a wire, 200 times.
+hosts-kills: export OXMPI_HOST_KILLS := 200
+hosts-kills: stage
+	tests/hosts/run $(STAGE) build/tests-hosts soak
+
 hosts-sample: stage
 	tests/hosts/run $(STAGE) build/tests-hosts --sample
 
@@ -132,9 +137,9 @@ miri:
 	  echo 'miri: skipped, because no nightly toolchain with the component miri is installed'; \
 	fi
 
-test-all: test simulated miri hosts
+test-all: test simulated miri hosts hosts-kills
 
-soak: stage
+soak: stage hosts-kills
 	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500
 	cargo xtask test-programs --prefix $(STAGE) --repeat 100
 	cargo xtask fuzz-handles --prefix $(STAGE) --calls 100000000 --seed 2

@@ -57,7 +57,8 @@ start_in_allocation() {
 }
 for victim in "^$bin/life" "^$stage/bin/mpirun --agent-in-step" "^srun "; do
     start_in_allocation
-    pid=$(pgrep -f "$victim" | shuf -n 1)
+    # srun has a child that ends the step if srun is killed; srun itself is the older one.
+    case $victim in *srun*) pid=$(pgrep -o -f "$victim") ;; *) pid=$(pgrep -f "$victim" | shuf -n 1) ;; esac
     now
     kill -9 "$pid"
     begun=$event finish

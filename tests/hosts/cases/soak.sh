@@ -1,5 +1,7 @@
 # kill -9 of a rank, an agent, mpirun, ssh or sshd's child, each time at another moment, also while the job starts: the job
-# ends within 2 s of it, the message names what was killed, and nothing is left on any host. OXMPI_HOST_KILLS: how often.
+# ends within 2 s of it, the message names what was killed, and nothing is left on any host. A host whose wire is cut is
+# named within 10 s. OXMPI_HOST_KILLS: how often.
+# sample
 # hosts: 4
 # limit: 3600
 # needs: sshd
@@ -8,7 +10,7 @@ RANDOM=${OXMPI_SOAK_SEED:-1}
 # one COMMAND…: one of the processes that a command lists.
 one() { "$@" 2>/dev/null | shuf -n 1 --random-source=<(yes $RANDOM); }
 for ((turn = 1; turn <= kills; turn++)); do
-    what=$(echo rank agent mpirun ssh sshd | tr ' ' '\n' | sed -n $((RANDOM % 5 + 1))p)
+    what=$(echo rank rank agent agent mpirun mpirun ssh ssh sshd sshd wire | tr ' ' '\n' | sed -n $((RANDOM % 11 + 1))p)
     wait=$(echo recv ring sleep | tr ' ' '\n' | sed -n $((RANDOM % 3 + 1))p)
     fan_out=$((RANDOM % 2 ? 8 : RANDOM % 3 + 1))
     host=$((RANDOM % 3 + 2))
@@ -16,7 +18,7 @@ for ((turn = 1; turn <= kills; turn++)); do
     about="turn $turn: $what of h$host after $pause ms, $wait, fan-out $fan_out"
     start --fan-out $fan_out --host h1:1,h2:2,h3:2,h4:1 "$bin/life" $wait
     # In a tree, mpirun starts a host itself that another host could not start, and the job goes on.
-    if [ $fan_out -lt 4 ] && [[ $what != rank && $what != mpirun ]]; then until_says "rank 5 lives"; fi
+    if [ $what = wire ] || [ $fan_out -lt 4 ] && [[ $what != rank && $what != mpirun ]]; then until_says "rank 5 lives"; fi
     sleep $((pause / 1000)).$(printf %03d $((pause % 1000)))
     victim=
     for ((try = 0; try < 400; try++)); do
@@ -26,16 +28,23 @@ for ((turn = 1; turn <= kills; turn++)); do
         mpirun) victim=$(one pgrep -f "^$stage/bin/mpirun --launcher-exec") ;;
         ssh) victim=$(one pgrep -f "^ssh .*h$host exec") ;;
         sshd) victim=$(one pgrep --ns "$(cat $lab/pid$host)" --nslist pid -f "^sshd: root@notty") ;;
+        wire) victim=$(one pgrep --ns "$(cat $lab/pid$host)" --nslist pid -f "^$stage/bin/mpirun --agent") ;;
         esac
         [ -z "$victim" ] || break
         sleep 0.02
     done
     [ -n "$victim" ] || fail "$about: there is none"
     now
-    kill -9 $victim
+    most=2000
+    case $what in
+    wire) cut $host && most=10000 ;;
+    *) kill -9 $victim ;;
+    esac
     finish
     since=$(($(milliseconds) - event))
-    [ $since -le 4000 ] || fail "$about: ended after $since ms"
+    if [ $what = wire ]; then heal $host; fi
+    [ $since -le $most ] || fail "$about: ended after $since ms"
+    if [ $what != wire ] && [ $since -gt ${slowest:=0} ]; then slowest=$since; fi
     case $what in
     mpirun) ended_with 137 ;;
     rank)
@@ -51,4 +60,4 @@ for ((turn = 1; turn <= kills; turn++)); do
     says_not panicked
     nothing_left 8
 done
-echo "$kills kills"
+echo "$kills kills, the slowest end of a job after ${slowest:-0} ms"
