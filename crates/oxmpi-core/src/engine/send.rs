@@ -114,7 +114,7 @@ impl Messages {
             protocol::explain_message(self.tx.node(), route.peer, buf.len(), (protocol, why));
         }
         if !matches!(protocol, Protocol::Inline | Protocol::Eager) {
-            return Some(self.send_queued(SendOp::new(*route, buf, Phase::ToOffer)));
+            return Some(self.send_offer(SendOp::new(*route, buf, Phase::ToOffer)));
         }
         if !self.peers.at(route.peer).queue.is_empty() {
             return Some(self.send_queued(SendOp::new(*route, buf, Phase::Eager)));
@@ -146,14 +146,30 @@ impl Messages {
         }
     }
 
+    /// Offers a message at once if nothing is queued before it.
+    fn send_offer(&mut self, mut send: SendOp) -> OpId {
+        let (peer, op) = (send.route.peer, self.ops.next_id());
+        let may_go = self.peers.at(peer).queue.is_empty() && self.tx.failure(peer).is_none();
+        let is_offered = may_go && self.push_offer(op, &mut send);
+        self.ops.fill(op, Op::Send(send));
+        if !is_offered {
+            self.queue(peer, op);
+        }
+        op
+    }
+
     fn send_queued(&mut self, send: SendOp) -> OpId {
         let peer = send.route.peer;
         let op = self.ops.insert(Op::Send(send));
+        self.queue(peer, op);
+        op
+    }
+
+    fn queue(&mut self, peer: Peer, op: OpId) {
         self.enqueue(peer, Queued::Message(op));
         if self.peers.at(peer).queue.len() == 1 {
             self.push_queues();
         }
-        op
     }
 
     /// Puts a queued message into the ring; `true` when it can leave the queue.
