@@ -15,7 +15,7 @@ use crate::collective::{Background, Run};
 use crate::comm::{Comm, Ranks};
 use crate::engine::{OpId, Pending};
 use crate::matching::{Envelope, Pattern};
-use crate::partitioned;
+use crate::partitioned::{self, Receiving};
 use crate::process::Process;
 use crate::request::{Active, Body};
 use oxmpi_abi::Error;
@@ -24,7 +24,7 @@ use oxmpi_abi::handle;
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_transport::{Ended, NodeMemory};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Time between two checks by a program that polls.
@@ -73,6 +73,8 @@ enum Hopeless {
     Operation(OpId, Error),
     /// A background collective operation, by its index among the runs.
     Run(usize, Error),
+    /// A partitioned receive.
+    Receiving(Arc<Mutex<Receiving>>, Error),
 }
 
 impl Process {
@@ -131,6 +133,7 @@ impl Process {
         match found {
             Hopeless::Operation(op, error) => self.engine.fail(op, error),
             Hopeless::Run(index, error) => self.end_run(index, error),
+            Hopeless::Receiving(receiving, error) => partitioned::lock(&receiving).fail(&mut self.engine, error),
         }
     }
 
@@ -149,8 +152,30 @@ impl Process {
                     Background::Board(_) => None,
                 }
             }
-            _ => None,
+            Active::Sending(sending) => {
+                let op = sending.last_part()?;
+                let Pending::Send(route) = self.engine.pending(op)? else { return None };
+                let rank = self.world_comm_of(route.context)?.group.position(route.peer)?;
+                let error =
+                    self.gone_partner(route.context, rank, "and has not received all partitions of this message")?;
+                Some(Hopeless::Operation(op, error))
+            }
+            Active::Receiving(receiving) => {
+                let (context, rank) = partitioned::lock(receiving).sender();
+                let error =
+                    self.gone_partner(context, rank, "so no more partitions of this message will come from it")?;
+                Some(Hopeless::Receiving(Arc::clone(receiving), error))
+            }
+            Active::Flush(..) | Active::File(_) | Active::Done(_) => None,
         }
+    }
+
+    /// Why a partitioned message cannot complete, if the rank on its other side has finalized.
+    fn gone_partner(&self, context: u32, rank: usize, consequence: &str) -> Option<Error> {
+        let comm = self.world_comm_of(context).filter(|comm| rank < comm.group.len())?;
+        let peer = comm.group.peer(Rank::new(rank));
+        let text = || format!("{} has called MPI_Finalize, {consequence}", member(rank, comm));
+        self.gone.contains(peer).then(|| Error::new(class_of(self.engine.node(), peer), text()))
     }
 
     fn hopeless_operation(&self, op: OpId) -> Option<Error> {

@@ -103,6 +103,11 @@ impl Sending {
     pub(crate) fn outcome(self) -> Outcome {
         Outcome { error: self.error, ..Outcome::sent() }
     }
+
+    /// A part that has not left yet, when all are ready.
+    pub(crate) fn last_part(&self) -> Option<OpId> {
+        self.under_way.first().copied().filter(|_| self.left == 0)
+    }
 }
 
 /// A receive that can be started.
@@ -206,6 +211,11 @@ impl Receiving {
 
     pub(crate) fn outcome(&self) -> Outcome {
         Outcome { status: self.status, error: self.error.clone() }
+    }
+
+    /// The context of the partitions, and the rank that they come from.
+    pub(crate) fn sender(&self) -> (u32, usize) {
+        (self.plan.context(), self.source())
     }
 
     /// The rank that the partitions come from.

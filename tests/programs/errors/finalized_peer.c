@@ -73,6 +73,17 @@ int main(int argc, char **argv) {
           "MPI_Sendrecv", "so no message with tag 7 will come from it");
     OK(MPI_Irecv(&value, 1, MPI_INT, 1, TAG_NEVER, MPI_COMM_WORLD, requests));
     fails(MPI_Wait(requests, &status), "MPI_Wait", "so no message with tag 7 will come from it");
+    OK(MPI_Precv_init(big, 4, 16, MPI_BYTE, 1, TAG_NEVER, MPI_COMM_WORLD, MPI_INFO_NULL, requests));
+    OK(MPI_Start(requests));
+    fails(MPI_Wait(requests, &status), "MPI_Wait",
+          "rank 1 of MPI_COMM_WORLD has called MPI_Finalize, so no more partitions of this message will come from it");
+    OK(MPI_Request_free(requests));
+    OK(MPI_Psend_init(big, 4, 1 << 18, MPI_BYTE, 1, TAG_NEVER, MPI_COMM_WORLD, MPI_INFO_NULL, requests));
+    OK(MPI_Start(requests));
+    OK(MPI_Pready_range(0, 3, requests[0]));
+    fails(MPI_Wait(requests, &status), "MPI_Wait",
+          "rank 1 of MPI_COMM_WORLD has called MPI_Finalize, and has not received all partitions of this message");
+    OK(MPI_Request_free(requests));
     OK(MPI_Ibarrier(copy, requests));
     fails(MPI_Wait(requests, &status), "MPI_Wait", "has called MPI_Finalize without making this call");
     fails(MPI_Barrier(copy), "MPI_Barrier", "has called MPI_Finalize without making this call");

@@ -337,7 +337,7 @@ const _: () = assert!(SCANS == longest_on_board(Kind::Exscan) as usize, "one lim
 /// Our rank and the number of ranks, if there may be a board.
 #[inline]
 fn place(guard: &Guard, comm: Comm) -> Option<(usize, usize)> {
-    let comm = guard.comm(comm).ok()?;
+    let comm = guard.comms.get(comm)?;
     if matches!(comm.board, Board::Refused) { None } else { Some((comm.rank as usize, comm.group.len())) }
 }
 
@@ -476,7 +476,7 @@ fn compute<F: Form>(
     shape: (Kind, usize),
     operation: impl FnOnce(&mut Node, &mut BoardWait) -> Result<()>,
 ) -> Result<Option<F::Output>> {
-    if let Ok(found) = guard.comm_mut(comm)
+    if let Some(found) = guard.comms.get_mut(comm)
         && let Board::Wanted(calls) = &mut found.board
     {
         *calls = BOARD_AFTER_CALLS;
@@ -506,10 +506,10 @@ fn perform<F: Form>(
         node.fail(wait);
         result = Err(wait.cause(error));
     }
-    match guard.comm_mut(comm) {
-        Ok(found) => found.board = Board::Ready(node),
+    match guard.comms.get_mut(comm) {
+        Some(found) => found.board = Board::Ready(node),
         // Another thread freed the communicator in the meantime.
-        Err(_) => guard.leave_board(*node),
+        None => guard.leave_board(*node),
     }
     result.map(|()| Some(F::output(None)))
 }
@@ -587,7 +587,7 @@ fn keep(
 /// Explains which algorithm the ranks will use on a board.
 #[cold]
 fn explain_way(call: &Call, guard: &Guard, comm: Comm, shape: &Shape) {
-    if let Some(speaker) = guard.comm(comm).ok().and_then(Speaker::of) {
+    if let Some(speaker) = guard.comms.get(comm).and_then(Speaker::of) {
         let rule = shape.choose();
         speaker.say(call.fun.name(), rule.why, || shape.describe(rule));
     }
@@ -596,7 +596,7 @@ fn explain_way(call: &Call, guard: &Guard, comm: Comm, shape: &Shape) {
 /// Explains why a communicator has no board, or the facts of its board.
 #[cold]
 fn explain_board(guard: &Guard, comm: Comm, text: &str) {
-    if let Some(speaker) = guard.comm(comm).ok().and_then(Speaker::of) {
+    if let Some(speaker) = guard.comms.get(comm).and_then(Speaker::of) {
         speaker.tell(text);
     }
 }
@@ -605,7 +605,7 @@ fn explain_board(guard: &Guard, comm: Comm, text: &str) {
 /// change the table of communicators in the meantime.
 #[inline]
 fn take(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
-    let Ok(found) = guard.comm_mut(comm) else { return Ok(None) };
+    let Some(found) = guard.comms.get_mut(comm) else { return Ok(None) };
     match std::mem::replace(&mut found.board, Board::Busy) {
         Board::Ready(mut node) => {
             found.calls.count(watch.call());
