@@ -6,7 +6,6 @@
 //! job description or was agreed when the board was made. The rows, with their reasons, are in `rules.rs`; [`crate::operation`]
 //! leads from an algorithm to a plan, `oxmpi-transport/src/node` carries out the ways over a board.
 
-use crate::nodes::NodeWay;
 use crate::rules::TABLE;
 
 /// What the choice depends on.
@@ -132,6 +131,17 @@ pub enum Kind {
     ReduceScatter,
     Scan,
     Exscan,
+}
+
+/// How the ranks of several nodes work together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NodeWay {
+    /// One rank of each node speaks for the others of its node.
+    Leaders,
+    /// The same in segments, from node to node and from rank to rank.
+    Pipeline,
+    /// Every rank speaks for its node about a part of the data.
+    Slices,
 }
 
 /// A way to do an operation. The same name stands for the same idea in several operations.

@@ -3,7 +3,6 @@
 //! Which algorithm is taken is decided in [`crate::choose`]; here is only which ones give the right result.
 
 use crate::choose::{Algorithm, Facts, Kind, Shape};
-use crate::nodes::NodeMap;
 use crate::plan::{Blocks, Plan, Region};
 use crate::reduce_scatter::Counts;
 use crate::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter};
@@ -215,15 +214,6 @@ impl Operation<'_> {
         };
         let bytes = self.measure(ranks).saturating_mul(unit_bytes);
         Shape::new(self.kind(), ranks, bytes, facts)
-    }
-
-    /// The same for ranks on several nodes.
-    pub fn shape_over_nodes(&self, map: &NodeMap, unit_bytes: u64) -> Shape {
-        let shape = self.shape(map.ranks(), unit_bytes);
-        let shared = Facts::SHARED_NODES.when(map.most() > 1);
-        let keeps = Facts::KEEPS_ORDER.when(map.is_in_order() || self.commutes());
-        let apart = Facts::APART.when(matches!(self, Operation::Alltoall { in_place: false }));
-        Shape { nodes: map.nodes(), facts: shape.facts.and(shared).and(keeps).and(apart), ..shape }
     }
 
     /// Whether operands may be combined in any order; true where there are none.

@@ -4,8 +4,7 @@
 //!
 //! Sizes were measured on machines of 2 to 64 CPUs (`bench/NOTES.md`, `bench/run --only coll`).
 
-use crate::choose::{Algorithm, BoardWay, Bytes, Facts, Kind, Rule};
-use crate::nodes::NodeWay;
+use crate::choose::{Algorithm, BoardWay, Bytes, Facts, Kind, NodeWay, Rule};
 
 /// The most ranks whose entries every rank can read one by one: larger communicators have no board.
 pub const BOARD_RANKS: u32 = 64;

@@ -1,8 +1,8 @@
 //! What operations over nodes cost: a sum over the stages of a composition, each by the formula of its algorithm
 //! ([`crate::cost`]), and figures that are read off the plans of a few ranks. For regular placements and root 0.
 
-use super::{NodeMap, NodeWay, SEGMENT};
-use crate::choose::Algorithm;
+use super::{NodeMap, SEGMENT};
+use crate::choose::{Algorithm, NodeWay};
 use crate::cost::{Model, Work, work};
 use crate::gather::BATCH;
 use crate::operation::Operation;

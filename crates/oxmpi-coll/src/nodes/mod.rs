@@ -17,20 +17,10 @@ mod moves;
 pub use cost::{Cluster, Figures, figures, seconds};
 pub use map::NodeMap;
 
+use crate::choose::{Facts, NodeWay, Shape};
 use crate::operation::{Operation, plan_in_segments};
 use crate::plan::Plan;
 use crate::reduce_scatter::{self, Counts};
-
-/// How the ranks of several nodes work together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum NodeWay {
-    /// One rank of each node speaks for the others of its node.
-    Leaders,
-    /// The same in segments, from node to node and from rank to rank.
-    Pipeline,
-    /// Every rank speaks for its node about a part of the data.
-    Slices,
-}
 
 /// The bytes of a segment between nodes: each has costs of its own, of which the network has more than shared memory.
 const SEGMENT: u64 = 512 << 10;
@@ -80,6 +70,15 @@ pub fn plan(operation: &Operation, way: NodeWay, rank: u32, map: &NodeMap, unit_
 const UNITS: crate::plan::Blocks<'static> = crate::plan::Blocks::Units;
 
 impl Operation<'_> {
+    /// What the table looks at, where the ranks are on several nodes; as [`Operation::shape`].
+    pub fn shape_over_nodes(&self, map: &NodeMap, unit_bytes: u64) -> Shape {
+        let shape = self.shape(map.ranks(), unit_bytes);
+        let shared = Facts::SHARED_NODES.when(map.most() > 1);
+        let keeps = Facts::KEEPS_ORDER.when(map.is_in_order() || self.commutes());
+        let apart = Facts::APART.when(matches!(self, Operation::Alltoall { in_place: false }));
+        Shape { nodes: map.nodes(), facts: shape.facts.and(shared).and(keeps).and(apart), ..shape }
+    }
+
     /// Whether this way gives the right result. What does not commute needs nodes whose ranks are in a row.
     pub fn allows_over_nodes(&self, way: NodeWay, map: &NodeMap) -> bool {
         let keeps_order = map.is_in_order() || self.commutes();
