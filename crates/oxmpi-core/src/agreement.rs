@@ -13,10 +13,10 @@
 
 mod drive;
 
-use crate::comm::Ranks;
 use crate::contexts::Proposal;
 use crate::engine::{BY_PROCESS, OpId, Route};
 use crate::matching::Pattern;
+use crate::ranks::Ranks;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::{Peer, Rank};

@@ -13,10 +13,11 @@ mod perform;
 
 pub use board::{BoardOperation, BoardQueue};
 
-use crate::comm::{Calls, Comm, Ranks};
+use crate::comm::{Calls, Comm};
 use crate::engine::{OpId, Route};
 use crate::matching::Pattern;
 use crate::operation::{Reducer, UserCall};
+use crate::ranks::Ranks;
 use crate::request::Promise;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::{Peer, Rank};

@@ -4,7 +4,9 @@
 use crate::agreement::Participants;
 use crate::board::{BOARD_AFTER_CALLS, Board};
 use crate::buffer::BufferPool;
+use crate::explain::Speaker;
 use crate::info::Info;
+use crate::ranks::Ranks;
 use crate::topology::Topology;
 use crate::topology::cart::Cart;
 use crate::topology::graph::Graph;
@@ -12,7 +14,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm as CommHandle, Errhandler, Session};
 use oxmpi_abi::{Error, Result};
-use oxmpi_base::ids::{Peer, Rank, Slot, WorldRank};
+use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_base::seq_record::SeqRecord;
 use oxmpi_base::slots::SlotTable;
 use oxmpi_boot::nodes::NodeTable;
@@ -114,87 +116,6 @@ impl CallName {
     }
 }
 
-/// The mapping from ranks to processes.
-#[derive(Clone, Debug)]
-pub enum Ranks {
-    /// The first slots of this node in order: all processes of a job on one node, or some of them.
-    OneNode {
-        count: u32,
-    },
-    /// All ranks of a job on several nodes.
-    World(Arc<NodeTable>),
-    List(Arc<[Peer]>),
-}
-
-impl Ranks {
-    /// The first `count` slots of this node, in their order.
-    pub fn one_node(count: usize) -> Ranks {
-        Ranks::OneNode { count: count as u32 }
-    }
-
-    /// The cheapest form for a list of processes.
-    pub fn from_list(list: Vec<Peer>) -> Ranks {
-        if list.iter().enumerate().all(|(rank, &process)| process == Peer::at_slot(rank)) {
-            return Ranks::one_node(list.len());
-        }
-        Ranks::List(list.into())
-    }
-
-    #[inline]
-    pub fn len(&self) -> usize {
-        match self {
-            Ranks::OneNode { count } => *count as usize,
-            Ranks::World(nodes) => nodes.size(),
-            Ranks::List(list) => list.len(),
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The process with this rank. No other code makes a peer from a rank.
-    #[inline]
-    pub fn peer(&self, rank: Rank) -> Peer {
-        match self {
-            Ranks::OneNode { .. } => Peer::at_slot(rank.index()),
-            Ranks::List(list) => list[rank.index()],
-            Ranks::World(nodes) => match WorldRank::new(rank.index()) {
-                Some(rank) => nodes.peer(rank),
-                None => unreachable!("a rank of the world, which is smaller"),
-            },
-        }
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = Peer> + '_ {
-        (0..self.len()).map(|rank| self.peer(Rank::new(rank)))
-    }
-
-    /// The same processes in another order, if one is given.
-    pub fn ordered(&self, order: Option<&[u32]>) -> Ranks {
-        match order {
-            None => self.clone(),
-            Some(order) => Ranks::from_list(order.iter().map(|&rank| self.peer(Rank::new(rank as usize))).collect()),
-        }
-    }
-
-    /// The rank of a process, by search. For frequent use, [`Group`](crate::group::Group) has a
-    /// table.
-    pub fn position(&self, process: Peer) -> Option<usize> {
-        match self {
-            Ranks::OneNode { count } => process.slot().map(Slot::index).filter(|&rank| rank < *count as usize),
-            Ranks::World(nodes) => nodes.rank_of(process).map(WorldRank::index),
-            Ranks::List(list) => list.iter().position(|&member| member == process),
-        }
-    }
-}
-
-impl From<Vec<Peer>> for Ranks {
-    fn from(list: Vec<Peer>) -> Ranks {
-        Ranks::from_list(list)
-    }
-}
-
 /// The communicators of a process, by their handles.
 pub struct Comms {
     pub world: Comm,
@@ -229,6 +150,12 @@ impl Comms {
 }
 
 impl Comm {
+    /// Explains decisions about this communicator; `None` where nothing is to be explained.
+    #[inline]
+    pub fn speaker(&self) -> Option<Speaker> {
+        Speaker::new(self.context, self.rank, || self.describe())
+    }
+
     pub fn world(nodes: &Arc<NodeTable>) -> Comm {
         let group = match nodes.is_one_node() {
             true => Ranks::one_node(nodes.size()),

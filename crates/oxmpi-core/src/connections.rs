@@ -5,8 +5,8 @@
 //! does.
 
 use crate::collective::Background;
-use crate::comm::Ranks;
 use crate::process::Process;
+use crate::ranks::Ranks;
 use crate::request::{Body, Start};
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::ids::{NodeId, Peer, Slot};

@@ -45,7 +45,7 @@
 mod in_use;
 
 use crate::agreement::{AgreementIo, Participants, spans_jobs};
-use crate::comm::Ranks;
+use crate::ranks::Ranks;
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::ProcessId;

@@ -4,7 +4,6 @@
 //! made for a communicator or a pair of processes, never where a short message is sent or in a
 //! round of a board.
 
-use crate::comm::Comm;
 use oxmpi_base::trust;
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -41,16 +40,10 @@ pub struct Speaker {
 }
 
 impl Speaker {
-    /// `None` where nothing is to be explained.
+    /// For a communicator with this context and name. `None` where nothing is to be explained.
     #[inline]
-    pub fn of(comm: &Comm) -> Option<Speaker> {
-        if is_on() { Speaker::new(comm) } else { None }
-    }
-
-    #[cold]
-    fn new(comm: &Comm) -> Option<Speaker> {
-        let speaker = || Speaker { context: comm.context, rank: comm.rank, comm: comm.describe() };
-        speaks(comm.rank as usize).then(speaker)
+    pub fn new(context: u32, rank: i32, comm: impl FnOnce() -> String) -> Option<Speaker> {
+        (is_on() && speaks(rank as usize)).then(|| Speaker { context, rank, comm: comm() })
     }
 
     /// `what` was decided and `why` name the decision; `details` describe its first instance.
@@ -77,6 +70,7 @@ pub fn of_process(process: usize, what: &str, why: &str, details: impl FnOnce() 
     }
 }
 
+#[cold]
 fn speaks(rank: usize) -> bool {
     rank == 0 || LEVEL.load(Relaxed) == ALL
 }

@@ -1,8 +1,9 @@
 //! Files as objects with handles. `oxmpi-io` accesses them.
 
-use crate::comm::{Comm, Ranks};
+use crate::comm::Comm;
 use crate::group::Group;
 use crate::info::Info;
+use crate::ranks::Ranks;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Errhandler, Request};
 use oxmpi_abi::{Result, bail};

@@ -3,7 +3,7 @@
 //! From rank to process is an array access; the inverse is a sorted list that is built at the first
 //! query.
 
-use crate::comm::Ranks;
+use crate::ranks::Ranks;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Session;
 use oxmpi_abi::{Result, bail};

@@ -5,7 +5,7 @@
 //!    |
 //! wait/        calls wait here and nowhere else        call.rs  a call; how a thread gets the state for itself
 //!    |
-//! process.rs   every object that a handle names       comm.rs  group.rs  request.rs  buffer.rs  window.rs  file.rs
+//! process.rs   every object that a handle names       comm.rs  ranks.rs  group.rs  request.rs  buffer.rs  window.rs  file.rs
 //!    |                                                 errors.rs  errhandler.rs  info.rs  attributes.rs  operation.rs
 //! collective.rs  plans of oxmpi-coll carried out      partitioned.rs  messages that are marked ready part by part
 //!    |
@@ -47,6 +47,7 @@ pub mod operation;
 pub mod partitioned;
 mod pending_comm;
 pub mod process;
+pub mod ranks;
 pub mod request;
 pub mod settings;
 pub mod topology;

@@ -12,11 +12,12 @@
 //! a session, or is being made, waits for it.
 
 use crate::collective::{Background, Run};
-use crate::comm::{Comm, Ranks};
+use crate::comm::Comm;
 use crate::engine::{OpId, Pending};
 use crate::matching::{Envelope, Pattern};
 use crate::partitioned::{self, Receiving};
 use crate::process::Process;
+use crate::ranks::Ranks;
 use crate::request::{Active, Body};
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};

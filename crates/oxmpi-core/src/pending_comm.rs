@@ -1,7 +1,7 @@
 //! Communicators that have a handle, but whose members have not agreed on a context yet.
 
 use crate::agreement::Agreement;
-use crate::comm::Ranks;
+use crate::ranks::Ranks;
 use crate::request::Promise;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle;

@@ -3,9 +3,9 @@
 
 use oxmpi_base::address::JobId;
 use oxmpi_base::segment::Segment;
-use oxmpi_core::comm::Ranks;
 use oxmpi_core::engine::{Engine, Mode, News, Position, Route};
 use oxmpi_core::matching::Pattern;
+use oxmpi_core::ranks::Ranks;
 use oxmpi_datatype::{Source, Target};
 use oxmpi_transport::{Head, Links, Peer, Slot};
 use std::os::fd::AsFd;

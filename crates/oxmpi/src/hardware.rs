@@ -7,7 +7,7 @@ use oxmpi_abi::handle::Comm;
 use oxmpi_base::cpus::CpuSet;
 use oxmpi_base::ids::Peer;
 use oxmpi_core::call::{Call, Guard};
-use oxmpi_core::comm::Ranks;
+use oxmpi_core::ranks::Ranks;
 use oxmpi_core::topology::order::{LEVELS, Position};
 use oxmpi_transport::NodeMemory;
 use std::collections::BTreeMap;

@@ -4,9 +4,10 @@
 use super::Process;
 use crate::agreement::{Agreement, Participants};
 use crate::board::Board;
-use crate::comm::{Comm, Ranks};
+use crate::comm::Comm;
 use crate::contexts::{NOT_YET, agree};
 use crate::pending_comm::PendingComm;
+use crate::ranks::Ranks;
 use crate::request::Promise;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;

@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::agreement::Agreement;
     use crate::agreement::simulated::World;
-    use crate::comm::Ranks;
+    use crate::ranks::Ranks;
     use oxmpi_abi::Error;
 
     fn run(size: usize, described: impl Fn(usize) -> Result<Described>) -> (Vec<Result<Made>>, World) {

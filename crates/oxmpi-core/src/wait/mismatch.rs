@@ -13,9 +13,10 @@
 use super::Waiting;
 use crate::call::Guard;
 use crate::collective::{Background, Stage};
-use crate::comm::{CallName, Calls, Ranks};
+use crate::comm::{CallName, Calls};
 use crate::engine::{News, Position};
 use crate::process::Process;
+use crate::ranks::Ranks;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_ROOT};
 use oxmpi_abi::functions::Fun;

@@ -22,7 +22,7 @@ use oxmpi_coll::rules::longest_on_board;
 use oxmpi_core::agreement::{AgreementIo, Participants};
 use oxmpi_core::board::{BOARD_AFTER_CALLS, Board, BoardUse};
 use oxmpi_core::call::{Call, Guard};
-use oxmpi_core::explain::{self, Speaker};
+use oxmpi_core::explain;
 use oxmpi_core::request::{Active, Body, Request as Made, Start};
 use oxmpi_core::wait::board::BoardWait;
 use oxmpi_core::wait::mismatch::MismatchCheck;
@@ -587,7 +587,7 @@ fn keep(
 /// Explains which algorithm the ranks will use on a board.
 #[cold]
 fn explain_way(call: &Call, guard: &Guard, comm: Comm, shape: &Shape) {
-    if let Some(speaker) = guard.comms.get(comm).and_then(Speaker::of) {
+    if let Some(speaker) = guard.comms.get(comm).and_then(|comm| comm.speaker()) {
         let rule = shape.choose();
         speaker.say(call.fun.name(), rule.why, || shape.describe(rule));
     }
@@ -596,7 +596,7 @@ fn explain_way(call: &Call, guard: &Guard, comm: Comm, shape: &Shape) {
 /// Explains why a communicator has no board, or the facts of its board.
 #[cold]
 fn explain_board(guard: &Guard, comm: Comm, text: &str) {
-    if let Some(speaker) = guard.comms.get(comm).and_then(Speaker::of) {
+    if let Some(speaker) = guard.comms.get(comm).and_then(|comm| comm.speaker()) {
         speaker.tell(text);
     }
 }

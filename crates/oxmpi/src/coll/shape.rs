@@ -48,7 +48,7 @@ impl CollShape {
             local: comm.local_group().len(),
             inter: comm.is_inter(),
             nodes,
-            speaker: Speaker::of(comm),
+            speaker: comm.speaker(),
         })
     }
 

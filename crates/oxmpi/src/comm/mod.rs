@@ -13,8 +13,9 @@ use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_core::agreement::Participants;
 use oxmpi_core::attributes::Object;
 use oxmpi_core::call::{Call, Guard};
-use oxmpi_core::comm::{Comm as Made, Ranks};
+use oxmpi_core::comm::Comm as Made;
 use oxmpi_core::contexts::{self, SplitArgs, SplitResult};
+use oxmpi_core::ranks::Ranks;
 pub use oxmpi_core::wait::agreement::{run_agreement, run_agreement_watched};
 
 /// This process, as agreements name it.

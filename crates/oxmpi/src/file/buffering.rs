@@ -11,8 +11,8 @@ use oxmpi_base::arena::Area;
 use oxmpi_base::ids::Rank;
 use oxmpi_core::agreement::Participants;
 use oxmpi_core::call::{Call, Guard};
-use oxmpi_core::comm::Ranks;
 use oxmpi_core::file::{Buffering, NodeStaging, Switch};
+use oxmpi_core::ranks::Ranks;
 use oxmpi_io::Staging;
 use std::sync::Arc;
 

@@ -21,9 +21,9 @@ use oxmpi_boot::env;
 use oxmpi_boot::spawned::Kind;
 use oxmpi_core::agreement::{AgreementIo, Participants};
 use oxmpi_core::call::{Call, Guard};
-use oxmpi_core::comm::Ranks;
 use oxmpi_core::contexts;
 use oxmpi_core::info::Info;
+use oxmpi_core::ranks::Ranks;
 
 /// One command, as the program wants it started.
 pub struct Program {
