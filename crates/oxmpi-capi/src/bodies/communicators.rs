@@ -9,12 +9,11 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Group as GroupHandle, Info as InfoHandle, Request};
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::{Attributes, Object};
-use oxmpi_core::comm::Comm as Made;
 use oxmpi_core::contexts::{self, NOT_YET, SplitArgs};
 use oxmpi_core::group::Group;
-use oxmpi_core::ranks::Ranks;
 use oxmpi_core::request::Active;
 use oxmpi_core::wait::waiting::Unending;
+use oxmpi_core::{comm::Comm as Made, ranks::Ranks};
 use std::cell::Cell;
 use std::ffi::c_int;
 

@@ -10,11 +10,10 @@ use oxmpi_abi::handle::{Comm, Errhandler, Group as GroupHandle, Info as InfoHand
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_core::agreement::Participants;
-use oxmpi_core::comm::Comm as Made;
 use oxmpi_core::contexts::{self, Joined, MEETING};
 use oxmpi_core::errhandler::Target;
 use oxmpi_core::info::Info;
-use oxmpi_core::ranks::Ranks;
+use oxmpi_core::{comm::Comm as Made, ranks::Ranks};
 use std::ffi::c_int;
 
 /// The messages between two leaders use the program's context, with tags of the library.

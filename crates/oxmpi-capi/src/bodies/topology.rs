@@ -11,12 +11,11 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::ids::Rank;
-use oxmpi_core::comm::Comm as Made;
-use oxmpi_core::ranks::Ranks;
 use oxmpi_core::topology::cart::Cart;
 use oxmpi_core::topology::graph::{self, Graph};
 use oxmpi_core::topology::order::{self, Position, new_rank};
 use oxmpi_core::topology::{Topology, dims};
+use oxmpi_core::{comm::Comm as Made, ranks::Ranks};
 use std::ffi::c_int;
 use std::sync::Arc;
 
