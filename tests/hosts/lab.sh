@@ -48,7 +48,7 @@ lab_up() {
             while ! ip link show eth0 >/dev/null 2>&1; do sleep 0.02; done
             ip addr add $net.$i/24 dev eth0
             ip link set eth0 up
-            [ -z '$sshd' ] || $sshd -f $lab/sshd_config
+            $lab/server
             touch $lab/up$i
             while :; do sleep 1000000 & wait; done" </dev/null >>$lab/log$i 2>&1 &
         echo $! >$lab/unshare$i
@@ -64,16 +64,17 @@ lab_up() {
     done
 }
 
-# sshd and the command that reaches a host. Without root, sshd cannot change its user, and the command enters the
-# namespaces of a host.
+# sshd and the command that reaches a host. Without root, sshd cannot change its user, and a program of the tests takes its
+# place.
 services() {
-    printf '#!/bin/bash\ni=${1#*@} i=${i#h}; shift\n' >$lab/rsh
-    printf 'exec nsenter -t "$(cat %s/pid$i)" --net --uts --ipc --pid --mount -- bash -c "$*"\n' $lab >>$lab/rsh
-    chmod +x $lab/rsh
     if [ -z "${sshd:=}" ]; then
-        rsh=$lab/rsh
+        rsh=$bin/shell
+        printf '#!/bin/sh\nexec %q serve\n' "$bin/shell" >$lab/server
+        chmod +x $lab/server
         return
     fi
+    printf '#!/bin/sh\nexec %q -f %s/sshd_config\n' "$sshd" $lab >$lab/server
+    chmod +x $lab/server
     ssh-keygen -q -t ed25519 -N '' -f $lab/host_key
     ssh-keygen -q -t ed25519 -N '' -f $lab/key
     cat >$lab/sshd_config <<END

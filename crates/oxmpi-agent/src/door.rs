@@ -16,6 +16,7 @@ use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
+use oxmpi_base::address::JobId;
 use oxmpi_base::ids::{NodeId, Slot};
 use oxmpi_base::socket::{Interest, ReadySet};
 use oxmpi_boot::handshake::{End, HELLO_BYTES, Hello, Key, KeyId, Kind, PROOF_BYTES, Server, verdict};
@@ -24,7 +25,7 @@ use oxmpi_boot::requests::Purpose;
 use oxmpi_transport::tcp::connect::{Arrival, hand_over};
 
 use crate::one_sided::Caller as OneSided;
-use crate::requests::Watchers;
+use crate::requests::{Awaited, Watchers};
 
 /// Time for a caller to prove the key.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -49,6 +50,9 @@ pub struct Door {
     one_sided: Vec<OneSided>,
     /// Proven connections of processes that want news of the ranks.
     pub(crate) watchers: Watchers,
+    /// Connections from nodes that ranks cannot reach, by their numbers.
+    pub(crate) awaited: HashMap<u32, Awaited>,
+    pub(crate) next_awaited: u32,
     /// Agents that connect to this process, the `mpirun` above them.
     agents: Option<Agents>,
 }
@@ -104,6 +108,8 @@ impl Door {
             proven: Vec::new(),
             one_sided: Vec::new(),
             watchers: Watchers::default(),
+            awaited: HashMap::new(),
+            next_awaited: 0,
             agents: None,
         }
     }
@@ -191,6 +197,17 @@ impl Door {
         let unknown = self.callers.iter().any(|caller| caller.is_unknown).then_some(now);
         let again = (!self.proven.is_empty() || self.watchers.is_waiting()).then(|| now + Duration::from_millis(10));
         [late, unknown, again].into_iter().flatten().min()
+    }
+
+    /// This node has connected to another one for `from`, a process there that cannot reach it: the connection is what it
+    /// would be if that process had called `to`.
+    pub fn take_back_connection(&mut self, job: JobId, from: End, to: u32, stream: TcpStream) {
+        if to == End::AGENT {
+            return self.one_sided.push(OneSided { stream, local_slot: None });
+        }
+        if let (Some(slot), true) = (Slot::new(from.slot as usize), (to as usize) < self.ranks.len()) {
+            self.hand(Arrival { job, node: NodeId::new(from.node), slot, port: None }, to as usize, stream);
+        }
     }
 
     /// Connections for one-sided work that have come.
@@ -284,6 +301,13 @@ impl Door {
                 }
                 return;
             }
+            Kind::Back => {
+                if let Some(Awaited { socket, .. }) = self.awaited.remove(&hello.to.slot) {
+                    // A rank that has given up sees nothing of it, and the caller the end of the connection.
+                    let _ = oxmpi_base::socket::send_with_fd(socket.as_fd(), b"!", stream.as_fd());
+                }
+                return;
+            }
             Kind::Watch => return self.watchers.add(stream),
             Kind::OneSided => {
                 let local_slot = (node == self.node).then_some(slot);
@@ -312,6 +336,12 @@ impl Door {
             (Kind::Link, Purpose::Links) | (Kind::Watch, Purpose::Links) => (None, None),
             // Windows have processes of one job only.
             (Kind::OneSided, Purpose::Links) if slots.is_none() && hello.to.slot == End::AGENT => (None, None),
+            (Kind::Back, Purpose::Links) if slots.is_none() => {
+                let is_awaited = self.awaited.get(&hello.to.slot).is_some_and(|awaited| {
+                    awaited.from == hello.from && !oxmpi_base::socket::is_closed(awaited.socket.as_fd())
+                });
+                ((!is_awaited).then(|| "it is not awaited any more".into()), None)
+            }
             (Kind::Port, Purpose::Port { number }) => (None, Some(*number)),
             (kind, _) => (Some(format!("connections of kind {kind:?} are not served")), None),
         }
@@ -354,7 +384,7 @@ impl Caller {
 mod tests {
     use super::*;
     use crate::requests::{RankRequest, RequestKind};
-    use oxmpi_base::address::{JobId, ProcessId};
+    use oxmpi_base::address::ProcessId;
     use oxmpi_boot::network::Introduction;
     use oxmpi_boot::network::{Attempt, Network, NodePort, describe};
     use oxmpi_boot::requests::{self, Answer, NameRequest, Request, Stage};
@@ -561,6 +591,70 @@ mod tests {
         oxmpi_base::socket::send(node.arrivals[0].as_fd(), b"what?").unwrap();
         node.arrivals.remove(0);
         assert_eq!((node.door.hear_ranks(), node.door.hear_ranks()), (Vec::new(), Vec::new()));
+    }
+
+    /// A description where the door is node 1, and the port of node 2 is closed.
+    fn description(door_port: u16) -> OwnedFd {
+        let at = |port| NodePort { port, addresses: vec![Ipv4Addr::LOCALHOST.into()], host: "here".into() };
+        let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut file = File::from(oxmpi_base::dial::memory_file(c"test").unwrap());
+        file.write_all(&describe(JOB, &key(), &[at(closed), at(door_port), at(closed)])).unwrap();
+        file.into()
+    }
+
+    /// Steps of a rank of node 1 that calls process 5 of node 2, until it has asked its agent: the number.
+    fn asked_back(node: &mut Node, attempt: &mut Attempt) -> u32 {
+        loop {
+            assert!(attempt.step().unwrap().is_none());
+            match node.door.hear_ranks()[..] {
+                [RankRequest { slot: 0, kind: RequestKind::ConnectBack { number, to: End { node: 2, slot: 5 } } }] => {
+                    return number;
+                }
+                [] => std::thread::sleep(Duration::from_millis(1)),
+                ref other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn rank_of_node_1(node: &Node, description: &OwnedFd) -> Network {
+        let mut network = Network::open(description.try_clone().unwrap(), End { node: 1, slot: 0 }).unwrap();
+        network.ask_through(node.arrivals[0].as_fd().try_clone_to_owned().unwrap());
+        network
+    }
+
+    #[test]
+    fn a_node_that_cannot_be_reached_connects_back() {
+        let mut node = node(1);
+        let description = description(node.door.port().unwrap());
+        let mut attempt = rank_of_node_1(&node, &description).connect(at(2, 5)).unwrap();
+        let number = asked_back(&mut node, &mut attempt);
+        let far = |slot: u32, number: u32| {
+            let network = Network::open(description.try_clone().unwrap(), End { node: 2, slot }).unwrap();
+            network.connect_agent(End { node: 1, slot: number }, Kind::Back).unwrap()
+        };
+        // Another process, and another number, are not awaited.
+        assert!(finish(&mut node, &mut far(6, number)).unwrap_err().contains("not awaited"));
+        assert!(finish(&mut node, &mut far(5, number + 1)).unwrap_err().contains("not awaited"));
+        let mut theirs = TcpStream::from(finish(&mut node, &mut far(5, number)).unwrap());
+        let ours = TcpStream::from(attempt.step().unwrap().unwrap());
+        theirs.write_all(b"first bytes").unwrap();
+        ours.set_nonblocking(false).unwrap();
+        let mut text = [0; 11];
+        (&ours).read_exact(&mut text).unwrap();
+        assert_eq!(&text, b"first bytes");
+        assert!(finish(&mut node, &mut far(5, number)).is_err(), "once");
+    }
+
+    #[test]
+    fn both_directions_are_named_when_both_fail() {
+        let mut node = node(1);
+        let description = description(node.door.port().unwrap());
+        let mut attempt = rank_of_node_1(&node, &description).connect(at(2, 5)).unwrap();
+        let number = asked_back(&mut node, &mut attempt);
+        node.door.give_up(number, "a firewall");
+        let error = finish(&mut node, &mut attempt).unwrap_err();
+        assert!(error.contains("a connection from there: a firewall"), "{error}");
+        assert!(error.contains("127.0.0.1") && error.contains("refused"), "{error}");
     }
 
     #[test]

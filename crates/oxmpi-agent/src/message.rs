@@ -36,6 +36,14 @@ pub enum Down {
     Taken(u32),
     /// `mpirun` stops, so that its heartbeats end; deadlines stand still until the next heartbeat.
     Pause,
+    /// A process of another node cannot connect to this node: connect to that one. The answer to [`Up::ConnectBack`] of
+    /// that node.
+    ConnectBack(BackOrder),
+    /// The connection that a rank of this node awaits will not come.
+    NoConnection {
+        number: u32,
+        text: String,
+    },
     /// The answer to [`Up::Names`].
     Names {
         slot: u32,
@@ -107,6 +115,17 @@ pub enum Up {
     Taken(u32),
     /// How the ranks of the node are tied to the processes that spawned the job, when that has changed.
     Ties(ParentTies),
+    /// A rank of the node cannot connect to a process, or to the agent, of another node, which shall connect to it.
+    ConnectBack {
+        to: u32,
+        order: BackOrder,
+    },
+    /// This node cannot do that for node `to`, either.
+    NoConnection {
+        to: u32,
+        number: u32,
+        text: String,
+    },
     /// No rank of the node reads its stdin any more.
     StdinUnread,
     /// A rank of the node publishes a name, or looks one up.
@@ -116,6 +135,18 @@ pub enum Up {
         what: NameRequest,
     },
     Heartbeat,
+}
+
+/// A connection that a node shall make to another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BackOrder {
+    /// The process that awaits it.
+    pub node: u32,
+    pub slot: u32,
+    /// Its number at the agent of that node.
+    pub number: u32,
+    /// The process here that it is for; [`oxmpi_boot::handshake::End::AGENT`]: the agent.
+    pub for_slot: u32,
 }
 
 /// How the ranks of a node are tied to the processes that spawned their job.

@@ -6,11 +6,11 @@
 
 use std::io::{self, Write};
 use std::net::TcpStream;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use oxmpi_base::socket::{self, Ready};
-use oxmpi_boot::handshake::Key;
+use oxmpi_boot::handshake::{End, Key, MOST_TEXT};
 use oxmpi_boot::requests::{self, Answer, MOST_BYTES, NameRequest, Purpose, Request, Stage};
 use oxmpi_transport::tcp::connect::answer;
 
@@ -18,6 +18,9 @@ use crate::door::{Admission, Door};
 
 /// Keys that one rank may have at a time.
 const MOST_ADMISSIONS: usize = 1 << 16;
+
+/// Connections from nodes that cannot be reached, which the ranks of a node await at a time.
+const MOST_AWAITED: usize = 4096;
 
 /// A request of the rank in a slot that the door cannot carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +39,19 @@ pub enum RequestKind {
         ticket: u32,
         what: NameRequest,
     },
+    /// A process or the agent of another node shall connect to this node, for a connection of this number.
+    ConnectBack {
+        number: u32,
+        to: End,
+    },
+}
+
+/// A connection that a rank awaits from a node that it cannot reach.
+pub(crate) struct Awaited {
+    slot: usize,
+    pub from: End,
+    /// Where the rank takes it.
+    pub socket: OwnedFd,
 }
 
 impl Door {
@@ -49,10 +65,14 @@ impl Door {
         let mut bytes = vec![0; if ready.is_empty() { 0 } else { MOST_BYTES + 1 }];
         for slot in ready.into_iter().map(|Ready(slot)| slot as usize) {
             loop {
+                let attached;
                 let count = match socket::receive_with_fds(self.ranks[slot].as_fd(), &mut bytes) {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Ok((count @ 1.., _)) => count,
+                    Ok((count @ 1.., mut fds)) => {
+                        attached = fds.pop();
+                        count
+                    }
                     // The rank has ended.
                     Err(_) | Ok(_) => {
                         if let Some(asking) = &self.asking {
@@ -63,17 +83,28 @@ impl Door {
                     }
                 };
                 if let Some(request) = requests::read(&bytes[..count]) {
-                    unserved.extend(self.on_request(slot, request).map(|kind| RankRequest { slot, kind }));
+                    unserved.extend(self.on_request(slot, request, attached).map(|kind| RankRequest { slot, kind }));
                 }
             }
         }
         unserved
     }
 
-    fn on_request(&mut self, slot: usize, request: Request) -> Option<RequestKind> {
+    fn on_request(&mut self, slot: usize, request: Request, attached: Option<OwnedFd>) -> Option<RequestKind> {
         match request {
             Request::Listen { ticket } => return Some(RequestKind::Listen { ticket }),
             Request::Names { ticket, what } => return Some(RequestKind::Names { ticket, what }),
+            Request::ConnectBack { node, slot: to } => {
+                let (socket, from) = (attached?, End { node, slot: to });
+                // A rank that has ended, or has given up, has closed its socket.
+                self.awaited.retain(|_, awaited| !socket::is_closed(awaited.socket.as_fd()));
+                if self.awaited.len() >= MOST_AWAITED {
+                    return None;
+                }
+                self.next_awaited = self.next_awaited.wrapping_add(1);
+                self.awaited.insert(self.next_awaited, Awaited { slot, from, socket });
+                return Some(RequestKind::ConnectBack { number: self.next_awaited, to: from });
+            }
             Request::Stage(stage) if stage <= Stage::Finalized => self.watchers.set(slot, stage),
             // Only the agent knows how a process has ended.
             Request::Stage(_) => {}
@@ -105,6 +136,15 @@ impl Door {
         }
     }
 
+    /// A connection that a rank awaits will not come.
+    pub fn give_up(&mut self, number: u32, why: &str) {
+        if let Some(Awaited { socket, .. }) = self.awaited.remove(&number) {
+            let text = &why.as_bytes()[..why.len().min(MOST_TEXT)];
+            // A rank that is gone hears nothing.
+            let _ = socket::send(socket.as_fd(), if text.is_empty() { b"?" } else { text });
+        }
+    }
+
     /// Answers a rank. One that does not read its answers gets none.
     pub fn answer(&self, slot: usize, said: &Answer) {
         if let (Some(rank), Ok(bytes)) = (self.ranks.get(slot), postcard::to_stdvec(said)) {
@@ -125,6 +165,7 @@ impl Door {
     /// A rank's process has ended; `well`: after MPI had ended in it.
     pub fn rank_ended(&mut self, slot: usize, well: bool) {
         self.watchers.set(slot, if well { Stage::Ended } else { Stage::Died });
+        self.awaited.retain(|_, awaited| awaited.slot != slot);
         self.admissions.retain(|_, admission| match &mut admission.slots {
             Some(slots) => {
                 slots.retain(|&known| known != slot);

@@ -86,11 +86,13 @@ pub enum Kind {
     Watch = 5,
     /// Published names, with a name server.
     Names = 6,
+    /// A connection that the agent of the called node makes for a caller that cannot reach it.
+    Back = 7,
 }
 
 impl Kind {
     fn from_number(number: u32) -> Option<Kind> {
-        let all = [Kind::Link, Kind::OneSided, Kind::Control, Kind::Port, Kind::Watch, Kind::Names];
+        let all = [Kind::Link, Kind::OneSided, Kind::Control, Kind::Port, Kind::Watch, Kind::Names, Kind::Back];
         all.into_iter().find(|&kind| kind as u32 == number)
     }
 }

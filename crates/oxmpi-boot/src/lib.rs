@@ -196,9 +196,12 @@ fn find_network(rank_env: &RankEnv, nodes: &NodeTable, here: JobId) -> Result<Op
         Some((fd, inode)) => {
             let file = reach(fd, inode, rank_env.mpirun, false).ok_or_else(lost)?;
             lifeline::keep_from_children(fd, inode);
-            Network::open(file, own).map_err(|error| {
+            let cannot = |error: std::io::Error| {
                 fail(gone(rank_env, &format!("the description of the network cannot be read: {error}")))
-            })?
+            };
+            let mut network = Network::open(file, own).map_err(cannot)?;
+            network.ask_through(socket.try_clone().map_err(cannot)?);
+            network
         }
     };
     Ok(Some(Reached { network, agent: socket }))

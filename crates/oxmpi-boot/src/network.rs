@@ -19,12 +19,13 @@ use std::time::{Duration, Instant};
 
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::dial;
-use oxmpi_base::socket::{Interest, ReadySet};
+use oxmpi_base::socket::{self, Interest, ReadySet};
 
 use crate::handshake::{
-    CHALLENGE_BYTES, Client, End, Hello, KEY_BYTES, Key, KeyId, Kind, Secret, VERDICT_BYTES, random, read_verdict,
-    verdict_text_bytes,
+    CHALLENGE_BYTES, Client, End, Hello, KEY_BYTES, Key, KeyId, Kind, MOST_TEXT, Secret, VERDICT_BYTES, random,
+    read_verdict, verdict_text_bytes,
 };
+use crate::requests::{self, Request};
 
 /// Both ends of a connection must have the same build.
 pub const BUILD: u64 = fnv(concat!(env!("CARGO_PKG_VERSION"), " wire 1").as_bytes());
@@ -41,6 +42,10 @@ const HEAD: usize = 16 + KEY_BYTES;
 
 /// A further address is tried after this time.
 const STAGGER: Duration = Duration::from_millis(250);
+/// A node that has not answered after this time is asked to connect to this one.
+const BACK_AFTER: Duration = Duration::from_secs(1);
+/// What failed, in words.
+const BACK: &str = "a connection from there";
 /// No attempt takes longer.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -82,6 +87,8 @@ pub struct Network {
     /// Where this node is reached, if it is known and not in the description.
     here: Option<NodePort>,
     others: HashMap<JobId, OtherJob>,
+    /// The socket to the agent of this node, if it can ask those of other nodes to connect to this one.
+    agent: Option<OwnedFd>,
 }
 
 /// Another job, as it was introduced last.
@@ -101,12 +108,17 @@ impl Network {
             return Err(io::ErrorKind::InvalidData.into());
         };
         let description = Some((*key_id, Key::from_bytes(*key), file));
-        Ok(Network { job: JobId::on_hosts(*key_id), own, description, here: None, others: HashMap::new() })
+        Ok(Network { job: JobId::on_hosts(*key_id), own, description, here: None, others: HashMap::new(), agent: None })
     }
 
     /// That of a process of a job on one machine, which needs it for other jobs only.
     pub fn of_one_machine(job: JobId, own: End) -> Network {
-        Network { job, own, description: None, here: None, others: HashMap::new() }
+        Network { job, own, description: None, here: None, others: HashMap::new(), agent: None }
+    }
+
+    /// From now on, nodes of the job that cannot be reached are asked, through the agent of this node, to connect to it.
+    pub fn ask_through(&mut self, agent: OwnedFd) {
+        self.agent = Some(agent);
     }
 
     pub fn job(&self) -> JobId {
@@ -207,7 +219,11 @@ impl Network {
             }
             _ => return Err(format!("the job of {to} is not known")),
         };
-        self.call(kind, (*key_id, key), &port, to)
+        let mut attempt = self.call(kind, (*key_id, key), &port, to)?;
+        if let Some(agent) = self.agent.as_ref().filter(|_| job == self.job) {
+            attempt.back = Back::Possible(agent.try_clone().map_err(|error| error.to_string())?, to);
+        }
+        Ok(attempt)
     }
 
     /// Begins the first contact with the owner of a port of another job or node.
@@ -228,18 +244,22 @@ impl Network {
         let ready = ReadySet::new().map_err(cannot)?;
         let timer = dial::interval_timer(STAGGER).map_err(cannot)?;
         ready.add(timer.as_fd(), 0, Interest::Read).map_err(cannot)?;
-        let left = at.addresses.iter().rev().map(|&address| SocketAddr::new(address, at.port)).collect();
+        let left: Vec<SocketAddr> =
+            at.addresses.iter().rev().map(|&address| SocketAddr::new(address, at.port)).collect();
         let now = Instant::now();
         let mut attempt = Attempt {
             client: Client::new(key, hello),
             to: if at.host.is_empty() { to.to_string() } else { format!("{to} ({})", at.host) },
             ready,
             timer: timer.into(),
+            addresses: left.clone(),
             left,
             callers: Vec::new(),
             failures: Vec::new(),
             next: now,
             until: now + LIMIT,
+            back: Back::No,
+            back_at: now + BACK_AFTER,
         };
         attempt.call_next(now);
         Ok(attempt)
@@ -334,12 +354,27 @@ pub struct Attempt {
     to: String,
     ready: ReadySet,
     timer: File,
+    /// All addresses, the best one last.
+    addresses: Vec<SocketAddr>,
     /// Addresses that were not tried yet, the next one last.
     left: Vec<SocketAddr>,
     callers: Vec<Caller>,
-    failures: Vec<(SocketAddr, String)>,
+    /// Addresses, and why they do not do.
+    failures: Vec<(String, String)>,
     next: Instant,
     until: Instant,
+    back: Back,
+    /// When the other node is asked, if it has not answered before.
+    back_at: Instant,
+}
+
+/// The other node may be asked to connect to this one, because a firewall may be open in one direction only.
+enum Back {
+    No,
+    /// Through the agent behind this socket, for a connection to this process or agent.
+    Possible(OwnedFd, End),
+    /// The connection, or the reason why there is none, comes over this socket.
+    Asked(OwnedFd),
 }
 
 /// One address.
@@ -381,7 +416,7 @@ impl Attempt {
                 }
                 Err(why) => {
                     let caller = self.callers.swap_remove(index);
-                    self.failures.push((caller.to, why));
+                    self.failures.push((caller.to.to_string(), why));
                     self.next = now;
                 }
             }
@@ -389,12 +424,71 @@ impl Attempt {
         if now >= self.next {
             self.call_next(now);
         }
+        let has_failed = self.callers.is_empty() && self.left.is_empty();
+        let is_answered = self.callers.iter().any(|caller| caller.state != CallState::Connecting);
+        if (has_failed || now >= self.back_at && !is_answered) && matches!(self.back, Back::Possible(..)) {
+            self.ask_back(now);
+        }
+        if let Some(connection) = self.hear_back() {
+            return Ok(Some(connection));
+        }
         if now >= self.until {
-            let late = self.callers.drain(..).map(|caller| (caller.to, "no answer".into()));
+            let late = self.callers.drain(..).map(|caller| (caller.to.to_string(), "no answer".into()));
             self.failures.extend(late);
             self.left.clear();
+            if let Back::Asked(_) = std::mem::replace(&mut self.back, Back::No) {
+                let all = self.addresses.iter().map(|to| (to.to_string(), "no answer".into()));
+                self.failures.extend(all.chain([(BACK.into(), "no answer".into())]));
+            }
         }
-        if self.callers.is_empty() && self.left.is_empty() { Err(self.failure()) } else { Ok(None) }
+        let may_come = matches!(self.back, Back::Asked(_));
+        if self.callers.is_empty() && self.left.is_empty() && !may_come { Err(self.failure()) } else { Ok(None) }
+    }
+
+    /// Asks the other node to connect to this one, and stops calling it: it must get one connection, not two.
+    fn ask_back(&mut self, now: Instant) {
+        let Back::Possible(agent, to) = std::mem::replace(&mut self.back, Back::No) else { return };
+        let request = Request::ConnectBack { node: to.node, slot: to.slot };
+        let asked = socket::seqpacket_pair().and_then(|(ours, theirs)| {
+            requests::send_with_fd(agent.as_fd(), &request, theirs.as_fd())?;
+            self.ready.add(ours.as_fd(), 2, Interest::Read)?;
+            Ok(ours)
+        });
+        match asked {
+            Ok(ours) => {
+                (self.back, self.until) = (Back::Asked(ours), now + LIMIT);
+                self.left.clear();
+                self.callers.clear();
+            }
+            // The agent has much to do: once more at the next step.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && now < self.until => {
+                self.back = Back::Possible(agent, to);
+            }
+            Err(error) => self.failures.push((BACK.into(), error.to_string())),
+        }
+    }
+
+    /// The connection that the other node has made, if it has come.
+    fn hear_back(&mut self) -> Option<OwnedFd> {
+        let Back::Asked(socket) = &self.back else { return None };
+        let mut text = [0; MOST_TEXT];
+        let why = match socket::receive_with_fds(socket.as_fd(), &mut text) {
+            Ok((_, mut fds)) if !fds.is_empty() => return fds.pop(),
+            Ok((0, _)) => "the agent of this node has ended".into(),
+            Ok((count, _)) => String::from_utf8_lossy(&text[..count]).into_owned(),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                return None;
+            }
+            Err(error) => error.to_string(),
+        };
+        self.ready.remove(socket.as_fd());
+        self.back = Back::No;
+        // The way there may only be slow, so it is tried once more, with more patience.
+        let now = Instant::now();
+        (self.left, self.until) = (self.addresses.clone(), now + LIMIT);
+        self.failures = vec![(BACK.into(), why)];
+        self.call_next(now);
+        None
     }
 
     /// Readable when [`Attempt::step`] may have something to do.
@@ -414,7 +508,7 @@ impl Attempt {
                     self.callers.push(Caller { to, stream, state: CallState::Connecting, got: Vec::new() });
                     return;
                 }
-                Err(error) => self.failures.push((to, error.to_string())),
+                Err(error) => self.failures.push((to.to_string(), error.to_string())),
             }
         }
     }

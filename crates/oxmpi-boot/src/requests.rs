@@ -33,6 +33,9 @@ pub enum Request {
     Stage(Stage),
     /// About published names.
     Names { ticket: u32, what: NameRequest },
+    /// This process cannot connect to a process, or to the agent, of another node of its job: may that node connect to
+    /// it. A socket comes along, over which the agent hands the connection, or says why there is none.
+    ConnectBack { node: u32, slot: u32 },
 }
 
 /// What callers want.
@@ -104,6 +107,11 @@ pub fn send(to: BorrowedFd<'_>, record: &impl Serialize) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
     socket::send(to, &bytes).map(drop)
+}
+
+/// Sends a record with a descriptor, without waiting.
+pub fn send_with_fd(to: BorrowedFd<'_>, record: &impl Serialize, fd: BorrowedFd<'_>) -> io::Result<()> {
+    socket::send_with_fd(to, &postcard::to_stdvec(record).map_err(io::Error::other)?, fd)
 }
 
 /// A whole record and nothing after it.

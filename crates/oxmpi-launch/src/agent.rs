@@ -14,15 +14,19 @@ use std::time::{Duration, Instant};
 use oxmpi_agent::channel::{Channel, State};
 use oxmpi_agent::door::Door;
 use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
-use oxmpi_agent::message::{self, Down, FailedRank, Machine, NodeAddresses, Order, ParentTies, RankPlace, Stop, Up};
+use oxmpi_agent::message::{
+    self, BackOrder, Down, FailedRank, Machine, NodeAddresses, Order, ParentTies, RankPlace, Stop, Up,
+};
 use oxmpi_agent::one_sided::Workers;
 use oxmpi_agent::requests::{RankRequest, RequestKind};
+use oxmpi_base::address::JobId;
 use oxmpi_base::{dial, limits};
-use oxmpi_boot::handshake::Key;
+use oxmpi_boot::handshake::{End, Key};
 use oxmpi_boot::network::{NodePort, describe};
 use oxmpi_boot::requests::Answer;
 use oxmpi_boot::spawned::Message;
 
+use crate::back::BackConnections;
 use crate::branch::{Branches, Event, GREETING, heartbeat};
 use crate::forward::{AgentWires, Forward};
 use crate::hosts;
@@ -98,6 +102,8 @@ struct Agent {
     secret: JobSecret,
     pretended: bool,
     listening: Listening,
+    /// Connections to nodes whose ranks cannot reach this one.
+    back: BackConnections,
     /// Execute one-sided requests of other nodes.
     workers: Option<Workers>,
     /// Connections to all other nodes, for a check of hosts.
@@ -171,6 +177,7 @@ impl Agent {
             secret: JobSecret { job: [0; 16], key: Key::from_bytes([0; 32]), is_needed: false },
             pretended: false,
             listening: Listening::default(),
+            back: BackConnections::default(),
             workers: None,
             probe: None,
             told_live: 0,
@@ -222,6 +229,7 @@ impl Agent {
             fds.extend(self.door.descriptors().map(|fd| sys::pollfd(fd, sys::POLLIN)));
             self.input.poll_for(&mut fds);
             self.probe.iter().for_each(|probe| probe.poll_for(&mut fds));
+            self.back.poll_for(&mut fds);
             if let Phase::Running(watch, _) = &self.phase {
                 fds.push(sys::pollfd(watch.mailbox.as_raw_fd(), sys::POLLIN));
             }
@@ -243,7 +251,7 @@ impl Agent {
         let leave = self.left_at.map(|at| (at + LEAVE).max(now + Duration::from_millis(20)));
         let door = self.door.deadline(now);
         let probe = self.probe.as_ref().and_then(|probe| probe.deadline(now));
-        [watch, drain, leave, door, probe, self.branches.deadline()]
+        [watch, drain, leave, door, probe, self.back.deadline(now), self.branches.deadline()]
             .into_iter()
             .flatten()
             .fold(self.next_beat, Instant::min)
@@ -344,6 +352,14 @@ impl Agent {
                 self.paused = true;
                 Ok(())
             }
+            Down::ConnectBack(order) => {
+                self.back.begin(order, self.node);
+                Ok(())
+            }
+            Down::NoConnection { number, text } => {
+                self.door.give_up(number, &text);
+                Ok(())
+            }
             Down::Names { slot, ticket, result } => {
                 self.door.answer(slot as usize, &Answer::Names { ticket, result });
                 Ok(())
@@ -439,7 +455,9 @@ impl Agent {
         let mut file = File::from(dial::memory_file(c"oxmpi-network")?);
         file.write_all(&describe(*job, key, &ports))?;
         self.door.admit_job(*job, key.clone());
-        RankNetwork::sockets(&mut self.door, self.node, seats, Some(&file.into()))
+        let file = OwnedFd::from(file);
+        self.back.describe(file.try_clone()?);
+        RankNetwork::sockets(&mut self.door, self.node, seats, Some(&file))
     }
 
     /// Lets in processes of other nodes and jobs, and carries out what the ranks ask for.
@@ -453,14 +471,32 @@ impl Agent {
                     let at = node_port::listen(&mut self.door, self.pretended, &self.listening);
                     self.door.answer(slot, &Answer::Listening { ticket, at });
                 }
+                RequestKind::ConnectBack { number, to } => {
+                    let order = BackOrder { node: self.node, slot: slot as u32, number, for_slot: to.slot };
+                    self.tell(&Up::ConnectBack { to: to.node, order });
+                }
                 RequestKind::Names { ticket, what } => self.tell(&Up::Names { slot: slot as u32, ticket, what }),
             }
         }
         self.door.work(now);
+        self.connect_back();
         for caller in self.door.take_one_sided() {
             // A caller that is not served sees the end of its connection.
             if let Some(Err(error)) = self.workers.as_mut().map(|workers| workers.serve(caller)) {
                 eprintln!("mpirun: the agent on {} cannot serve one-sided requests: {error}", self.host);
+            }
+        }
+    }
+
+    /// Goes on with connections to nodes whose ranks cannot reach this one.
+    fn connect_back(&mut self) {
+        for (order, outcome) in self.back.work() {
+            match outcome {
+                Ok(stream) => {
+                    let (job, from) = (JobId::on_hosts(self.secret.job), End { node: order.node, slot: order.slot });
+                    self.door.take_back_connection(job, from, order.for_slot, stream);
+                }
+                Err(text) => self.tell(&Up::NoConnection { to: order.node, number: order.number, text }),
             }
         }
     }

@@ -10,6 +10,7 @@
 //! centre of it; `docs/src/users/mpirun.md` describes it for users.
 
 mod agent;
+mod back;
 mod branch;
 mod check;
 mod diagnose;

@@ -1,6 +1,7 @@
 # Hosts share an address that only they themselves can reach (docker0), and have a tunnel that leads nowhere.
 # sample
 # hosts: 2
+# needs: tun
 for i in 1 2; do
     on $i sh -c "ip link add docker0 type bridge; ip addr add 172.17.0.1/16 dev docker0; ip link set docker0 up
         ip tuntap add tun0 mode tun; ip addr add 100.64.0.$i/32 dev tun0; ip link set tun0 up"

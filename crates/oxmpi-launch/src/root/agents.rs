@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
-use oxmpi_agent::message::{self, Below, Down, Stop, Up};
+use oxmpi_agent::message::{self, BackOrder, Below, Down, Stop, Up};
 use oxmpi_base::cpus::CpuSet;
 
 use super::ending::Verdict;
@@ -112,6 +112,12 @@ impl Root<'_> {
             Up::Names { slot, ticket, what } => {
                 let result = self.names.answer((number as u32, slot), what);
                 self.branches.send(number as u32, &Down::Names { slot, ticket, result })?;
+            }
+            Up::ConnectBack { to, order } => {
+                self.branches.send(to, &Down::ConnectBack(BackOrder { node: number as u32, ..order }))?;
+            }
+            Up::NoConnection { to, number, text } => {
+                self.branches.send(to, &Down::NoConnection { number, text: printable(&text) })?;
             }
             // No job asks for it.
             Up::Probed(_) => return Err(BadFrame("an answer to no question".into())),
