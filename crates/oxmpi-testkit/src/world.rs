@@ -86,6 +86,11 @@ pub fn run(name: &str, ground: &Ground, size: usize, body: impl Fn(&Rank<'_>) + 
     }
 }
 
+/// The same on one node, in shared memory.
+pub fn run_on_one_node(size: usize, body: impl Fn(&Rank<'_>) + Sync) {
+    run_shm("a test", &vec![0; size], true, body);
+}
+
 pub(crate) fn begin(library: &Library, thread_level: i32, process: impl FnOnce() -> Process) {
     let joined = library.join(|| Ok(process())).expect("a library that nobody uses yet");
     library.enter().expect("it was just joined").comms.has_world = true;

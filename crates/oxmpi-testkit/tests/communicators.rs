@@ -1,7 +1,5 @@
 //! Communicators without C: split, made from groups, used, and freed with their attributes.
 
-mod ranks;
-
 use oxmpi::coll::{self, Blocking, Operands};
 use oxmpi::comm;
 use oxmpi_abi::constants::*;
@@ -11,7 +9,7 @@ use oxmpi_base::ids;
 use oxmpi_core::attributes::{Callbacks, DeleteFn, Object, OnCopy, Owner, Value};
 use oxmpi_core::contexts::SplitArgs;
 use oxmpi_core::ranks::Ranks;
-use ranks::{Rank, with_ranks};
+use oxmpi_testkit::world::{Rank, run_on_one_node};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,13 +28,13 @@ fn remove(me: &Rank, comm: Comm) {
 
 #[test]
 fn the_parts_of_a_split_work_side_by_side() {
-    with_ranks(5, |me| {
+    run_on_one_node(5, |me| {
         let call = me.call(Fun::CommSplit);
         // In reverse order; the last rank has no color.
-        let color = (me.rank < 4).then_some(me.rank as u32 % 2);
-        let args = SplitArgs { color, key: -(me.rank as i32) };
+        let color = (me.me < 4).then_some(me.me as u32 % 2);
+        let args = SplitArgs { color, key: -(me.me as i32) };
         let made = comm::split(&call, &mut call.enter().unwrap(), MPI_COMM_WORLD, args).unwrap();
-        assert_eq!(made == MPI_COMM_NULL, me.rank == 4);
+        assert_eq!(made == MPI_COMM_NULL, me.me == 4);
         if made == MPI_COMM_NULL {
             return;
         }
@@ -45,39 +43,39 @@ fn the_parts_of_a_split_work_side_by_side() {
             let found = guard.comm(made).unwrap();
             (found.rank, found.size())
         };
-        assert_eq!((rank as usize, size), (1 - me.rank / 2, 2));
+        assert_eq!((rank as usize, size), (1 - me.me / 2, 2));
         for round in 0..20 {
-            assert_eq!(sum(&me, made, me.rank as i64 + round), (me.rank as i64 % 2) * 2 + 2 + 2 * round);
+            assert_eq!(sum(me, made, me.me as i64 + round), (me.me as i64 % 2) * 2 + 2 + 2 * round);
         }
-        remove(&me, made);
+        remove(me, made);
         assert!(call.enter().unwrap().comm(made).is_err());
     });
 }
 
 #[test]
 fn a_communicator_of_some_ranks_leaves_the_others_alone() {
-    with_ranks(4, |me| {
+    run_on_one_node(4, |me| {
         let call = me.call(Fun::CommCreate);
         let mut guard = call.enter().unwrap();
         let world = guard.comm(MPI_COMM_WORLD).unwrap().group.clone();
         let group = Ranks::from_list([3, 1].map(|rank| world.peer(ids::Rank::new(rank))).to_vec());
-        let group = (me.rank % 2 == 1).then_some(group);
+        let group = (me.me % 2 == 1).then_some(group);
         let made = comm::create(&call, &mut guard, MPI_COMM_WORLD, group).unwrap();
         drop(guard);
-        if me.rank % 2 == 0 {
+        if me.me % 2 == 0 {
             assert_eq!(made, MPI_COMM_NULL);
         } else {
-            assert_eq!(call.enter().unwrap().comm(made).unwrap().rank, if me.rank == 3 { 0 } else { 1 });
-            assert_eq!(sum(&me, made, me.rank as i64), 4);
-            remove(&me, made);
+            assert_eq!(call.enter().unwrap().comm(made).unwrap().rank, if me.me == 3 { 0 } else { 1 });
+            assert_eq!(sum(me, made, me.me as i64), 4);
+            remove(me, made);
         }
-        assert_eq!(sum(&me, MPI_COMM_WORLD, 1), 4);
+        assert_eq!(sum(me, MPI_COMM_WORLD, 1), 4);
     });
 }
 
 #[test]
 fn attributes_end_with_their_communicator_and_belong_to_one_rank() {
-    with_ranks(2, |me| {
+    run_on_one_node(2, |me| {
         let call = me.call(Fun::CommSplit);
         let args = SplitArgs { color: Some(0), key: 0 };
         let made = comm::split(&call, &mut call.enter().unwrap(), MPI_COMM_WORLD, args).unwrap();
@@ -90,11 +88,11 @@ fn attributes_end_with_their_communicator_and_belong_to_one_rank() {
         let callbacks = Callbacks { copy: OnCopy::Same, delete: Some(delete) };
         let key = me.library.create_key(Owner::Comm, callbacks).unwrap();
         // Both ranks have the same handle and the same key, and different values.
-        me.library.set_attribute(Object::Comm(made), key, Value::Pointer(me.rank + 7)).unwrap();
-        sum(&me, made, 0);
-        assert_eq!(me.library.attribute(Object::Comm(made), key), Ok(Some(me.rank + 7)));
-        remove(&me, made);
-        assert_eq!(deleted.load(Ordering::Relaxed), me.rank + 7);
+        me.library.set_attribute(Object::Comm(made), key, Value::Pointer(me.me + 7)).unwrap();
+        sum(me, made, 0);
+        assert_eq!(me.library.attribute(Object::Comm(made), key), Ok(Some(me.me + 7)));
+        remove(me, made);
+        assert_eq!(deleted.load(Ordering::Relaxed), me.me + 7);
         assert_eq!(me.library.attribute(Object::Comm(made), key), Ok(None));
     });
 }

@@ -1,8 +1,6 @@
 //! Files without C: opened together, written in turns, read back; a user-defined data
 //! representation.
 
-mod ranks;
-
 use oxmpi::file::access::{Access, At, perform};
 use oxmpi::file::open::{OpenArgs, close, open};
 use oxmpi::file::{datarep, view};
@@ -12,7 +10,7 @@ use oxmpi_abi::handle::{Datatype, File};
 use oxmpi_core::call::{Call, On};
 use oxmpi_core::info::Info;
 use oxmpi_io::{Conversion, Functions, Mode, View};
-use ranks::{Rank, with_ranks};
+use oxmpi_testkit::world::{Rank, run_on_one_node};
 use std::sync::Arc;
 
 /// A file of the test, deleted at the end.
@@ -49,26 +47,26 @@ fn access(me: &Rank, fh: File, at: At, writes: bool, together: bool, numbers: &m
 #[test]
 fn ranks_read_back_what_they_wrote() {
     let path = Path::new("rw");
-    with_ranks(3, |me| {
-        let fh = open_file(&me, &path).unwrap();
+    run_on_one_node(3, |me| {
+        let fh = open_file(me, &path).unwrap();
         // Each rank at its own offset, collectively.
-        let mut own = [me.rank as i32; 100];
-        assert_eq!(access(&me, fh, At::Offset(me.rank as i64 * 400), true, true, &mut own), 400);
+        let mut own = [me.me as i32; 100];
+        assert_eq!(access(me, fh, At::Offset(me.me as i64 * 400), true, true, &mut own), 400);
         // In rank order, with different lengths, at the shared file pointer.
-        let mut turn = vec![10 + me.rank as i32; me.rank + 1];
+        let mut turn = vec![10 + me.me as i32; me.me + 1];
         let shared = Arc::clone(&me.call(Fun::FileSeekShared).enter().unwrap().file(fh).unwrap().shared);
-        if me.rank == 0 {
+        if me.me == 0 {
             shared.set(1200).unwrap();
         }
         let call = me.call(Fun::Barrier);
         // SAFETY: no memory is involved.
         unsafe { oxmpi::coll::barrier(&call, oxmpi::coll::Blocking, MPI_COMM_WORLD).unwrap() };
-        access(&me, fh, At::Ordered, true, true, &mut turn);
+        access(me, fh, At::Ordered, true, true, &mut turn);
         // SAFETY: no memory is involved.
         unsafe { oxmpi::coll::barrier(&call, oxmpi::coll::Blocking, MPI_COMM_WORLD).unwrap() };
         let mut all = vec![-1; 310];
         // Nothing is read beyond the end.
-        assert_eq!(access(&me, fh, At::Offset(0), false, false, &mut all), 306 * 4);
+        assert_eq!(access(me, fh, At::Offset(0), false, false, &mut all), 306 * 4);
         let expected: Vec<i32> = (0..300).map(|i| i / 100).chain([10, 11, 11, 12, 12, 12]).chain([-1; 4]).collect();
         assert_eq!(all, expected);
         close(&Call::new(me.library, Fun::FileClose, On::File(fh)), fh).unwrap();
@@ -78,8 +76,8 @@ fn ranks_read_back_what_they_wrote() {
 #[test]
 fn a_file_that_cannot_be_opened_is_an_error_everywhere() {
     let path = Path("/nonexistent/oxmpi".into());
-    with_ranks(3, |me| {
-        let error = open_file(&me, &path).unwrap_err();
+    run_on_one_node(3, |me| {
+        let error = open_file(me, &path).unwrap_err();
         assert_eq!(error.class(), MPI_ERR_NO_SUCH_FILE, "{error}");
     });
 }
@@ -121,11 +119,11 @@ impl Functions for Reversed {
 #[test]
 fn a_representation_of_the_program_converts() {
     let path = Path::new("datarep");
-    with_ranks(2, |me| {
+    run_on_one_node(2, |me| {
         datarep::register(me.library, b"reversed".to_vec(), Box::new(Reversed)).unwrap();
         let again = datarep::register(me.library, b"reversed".to_vec(), Box::new(Reversed));
         assert_eq!(again.unwrap_err().class(), MPI_ERR_DUP_DATAREP);
-        let fh = open_file(&me, &path).unwrap();
+        let fh = open_file(me, &path).unwrap();
         let call = Call::new(me.library, Fun::FileSetView, On::File(fh));
         {
             let mut guard = call.enter().unwrap();
@@ -135,11 +133,11 @@ fn a_representation_of_the_program_converts() {
             assert_eq!(view::view(&mut guard, fh).unwrap().byte_offset(3).unwrap(), 24);
         }
         let calls = me.library.user_calls();
-        let mut numbers: Vec<i32> = (0..20).map(|i| i * 3 + me.rank as i32).collect();
-        access(&me, fh, At::Offset(me.rank as i64 * 20), true, true, &mut numbers);
+        let mut numbers: Vec<i32> = (0..20).map(|i| i * 3 + me.me as i32).collect();
+        access(me, fh, At::Offset(me.me as i64 * 20), true, true, &mut numbers);
         assert_eq!(me.library.user_calls() - calls, 1 + 3, "the length once, then seven entries at a time");
         let mut back = vec![0; 20];
-        access(&me, fh, At::Offset(me.rank as i64 * 20), false, true, &mut back);
+        access(me, fh, At::Offset(me.me as i64 * 20), false, true, &mut back);
         assert_eq!(back, numbers);
         close(&Call::new(me.library, Fun::FileClose, On::File(fh)), fh).unwrap();
     });

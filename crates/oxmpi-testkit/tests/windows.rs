@@ -1,7 +1,5 @@
 //! Windows and `MPI_Alloc_mem` without C.
 
-mod ranks;
-
 use oxmpi::{memory, rma};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -10,7 +8,7 @@ use oxmpi_core::call::{Call, On};
 use oxmpi_core::info::Info;
 use oxmpi_datatype::Source;
 use oxmpi_rma::Flavor;
-use ranks::{Rank, with_ranks};
+use oxmpi_testkit::world::{Rank, run_on_one_node};
 
 fn make(me: &Rank, flavor: Flavor, address: usize, size: usize) -> Win {
     let call = me.call(Fun::WinCreate);
@@ -30,9 +28,9 @@ fn put_to_all(me: &Rank, win: Win) {
     let call = Call::new(me.library, Fun::Put, On::Win(win));
     fence(&call, win);
     for target in 0..me.size {
-        let value = [(me.rank * 10 + target) as u64];
+        let value = [(me.me * 10 + target) as u64];
         let mut guard = call.enter().unwrap();
-        let region = guard.target_region(win, target as i32, me.rank as i64, 1, MPI_UINT64_T).unwrap().unwrap();
+        let region = guard.target_region(win, target as i32, me.me as i64, 1, MPI_UINT64_T).unwrap().unwrap();
         // SAFETY: the value lives until the put is complete, which is when it returns.
         let from = unsafe { Source::dense(value.as_ptr().cast(), 8) };
         oxmpi_rma::put(guard.engine.node(), &from, &region).unwrap();
@@ -45,17 +43,17 @@ fn check(me: &Rank, win: Win) {
     let base: *const u64 = std::ptr::with_exposed_provenance(base);
     // SAFETY: this rank's part of the window, of as many numbers as there are ranks; the epoch of the puts has ended.
     let got: Vec<u64> = (0..me.size).map(|origin| unsafe { base.add(origin).read() }).collect();
-    let expected: Vec<u64> = (0..me.size).map(|origin| (origin * 10 + me.rank) as u64).collect();
+    let expected: Vec<u64> = (0..me.size).map(|origin| (origin * 10 + me.me) as u64).collect();
     assert_eq!(got, expected);
 }
 
 #[test]
 fn puts_arrive_in_memory_of_every_kind() {
-    with_ranks(3, |me| {
+    run_on_one_node(3, |me| {
         for flavor in [Flavor::Allocate, Flavor::Shared] {
-            let win = make(&me, flavor, 0, me.size * 8);
-            put_to_all(&me, win);
-            check(&me, win);
+            let win = make(me, flavor, 0, me.size * 8);
+            put_to_all(me, win);
+            check(me, win);
             rma::remove(&Call::new(me.library, Fun::WinFree, On::Win(win)), win).unwrap();
             assert!(me.call(Fun::WinFree).enter().unwrap().win(win).is_err());
         }
@@ -64,9 +62,9 @@ fn puts_arrive_in_memory_of_every_kind() {
         let call = me.call(Fun::AllocMem);
         let given = memory::allocate(&mut call.enter().unwrap(), me.size * 8, 64).unwrap();
         for address in [own.as_mut_ptr().expose_provenance(), given.expose_provenance()] {
-            let win = make(&me, Flavor::Create, address, me.size * 8);
-            put_to_all(&me, win);
-            check(&me, win);
+            let win = make(me, Flavor::Create, address, me.size * 8);
+            put_to_all(me, win);
+            check(me, win);
             rma::remove(&Call::new(me.library, Fun::WinFree, On::Win(win)), win).unwrap();
         }
         // SAFETY: the window over it is gone.
@@ -80,8 +78,8 @@ fn puts_arrive_in_memory_of_every_kind() {
 
 #[test]
 fn a_target_outside_the_window_is_an_error() {
-    with_ranks(2, |me| {
-        let win = make(&me, Flavor::Allocate, 0, 16);
+    run_on_one_node(2, |me| {
+        let win = make(me, Flavor::Allocate, 0, 16);
         let call = Call::new(me.library, Fun::Put, On::Win(win));
         fence(&call, win);
         let class =
@@ -96,7 +94,7 @@ fn a_target_outside_the_window_is_an_error() {
 
 #[test]
 fn memory_is_reused_and_pieces_do_not_overlap() {
-    with_ranks(1, |me| {
+    run_on_one_node(1, |me| {
         let call = me.call(Fun::AllocMem);
         let mut guard = call.enter().unwrap();
         let first = memory::allocate(&mut guard, 10_000, 64).unwrap();

@@ -1,7 +1,5 @@
 //! Collective operations without C, in their three forms, against results that are computed in the test.
 
-mod ranks;
-
 use oxmpi::args::Ints;
 use oxmpi::coll::{self, Block, Blocking, Blocks, Nonblocking, Operands, Persistent};
 use oxmpi_abi::Result;
@@ -10,7 +8,7 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm, Request};
 use oxmpi_core::request::Body;
 use oxmpi_core::wait::waiting::Unending;
-use ranks::{Rank, with_ranks};
+use oxmpi_testkit::world::{Rank, run_on_one_node};
 
 /// Lengths that go over a board in one round, over its staging buffers, and by other algorithms.
 const LENGTHS: [usize; 4] = [1, 100, 5_000, 200_000];
@@ -58,9 +56,9 @@ fn start(rank: &Rank, request: Request) {
 #[test]
 fn every_rank_gets_the_sum_in_every_form() {
     for size in [1, 2, 3, 5] {
-        with_ranks(size, |me| {
+        run_on_one_node(size, |me| {
             for length in LENGTHS {
-                let given = own(me.rank, length);
+                let given = own(me.me, length);
                 let everybodys: Vec<Vec<i32>> = (0..size).map(|rank| own(rank, length)).collect();
                 let expected: Vec<i32> = (0..length).map(|i| everybodys.iter().map(|given| given[i]).sum()).collect();
                 let mut got = vec![0; length];
@@ -74,18 +72,18 @@ fn every_rank_gets_the_sum_in_every_form() {
                     got.fill(0);
                     let call = me.call(Fun::Iallreduce);
                     let request = coll::allreduce(&call, Nonblocking, sum(&mut got), count, world).unwrap();
-                    complete(&me, request).unwrap();
+                    complete(me, request).unwrap();
                     assert_eq!(got, expected, "nonblocking");
                     let call = me.call(Fun::AllreduceInit);
                     let form = Persistent(MPI_INFO_NULL);
                     let request = coll::allreduce(&call, form, sum(&mut got), count, world).unwrap();
                     for _ in 0..3 {
                         got.fill(0);
-                        start(&me, request);
-                        complete(&me, request).unwrap();
+                        start(me, request);
+                        complete(me, request).unwrap();
                         assert_eq!(got, expected, "persistent");
                     }
-                    complete(&me, request).unwrap();
+                    complete(me, request).unwrap();
                 }
             }
         });
@@ -95,12 +93,12 @@ fn every_rank_gets_the_sum_in_every_form() {
 #[test]
 fn data_goes_from_and_to_every_root() {
     let size = 4;
-    with_ranks(size, |me| {
+    run_on_one_node(size, |me| {
         for (root, length) in (0..size).flat_map(|root| LENGTHS.map(|length| (root, length))) {
             let world = MPI_COMM_WORLD;
-            let mut buffer = if me.rank == root { own(root, length) } else { vec![0; length] };
+            let mut buffer = if me.me == root { own(root, length) } else { vec![0; length] };
             let mut all = vec![0; size * length];
-            let given = own(me.rank, length);
+            let given = own(me.me, length);
             let everybodys: Vec<i32> = (0..size).flat_map(|rank| own(rank, length)).collect();
             // SAFETY: the vectors live to the end of the turn, and the operations are complete when they return.
             unsafe {
@@ -109,7 +107,7 @@ fn data_goes_from_and_to_every_root() {
                 assert_eq!(buffer, own(root, length));
                 let one = Block::new(all.as_mut_ptr().cast(), length as i64, MPI_INT);
                 coll::gather(&me.call(Fun::Gather), Blocking, block(&given), one, root as i32, world).unwrap();
-                assert_eq!(all, if me.rank == root { everybodys.clone() } else { vec![0; size * length] });
+                assert_eq!(all, if me.me == root { everybodys.clone() } else { vec![0; size * length] });
                 buffer.fill(0);
                 let each = Block::new(everybodys.as_ptr().cast(), length as i64, MPI_INT);
                 let call = me.call(Fun::Scatter);
@@ -119,7 +117,7 @@ fn data_goes_from_and_to_every_root() {
                 assert_eq!(all, everybodys);
                 // Each rank sends to each other rank a block that only that rank gets.
                 coll::alltoall(&me.call(Fun::Alltoall), Blocking, each, one, world).unwrap();
-                let expected: Vec<i32> = (0..size).flat_map(|_| own(me.rank, length)).collect();
+                let expected: Vec<i32> = (0..size).flat_map(|_| own(me.me, length)).collect();
                 assert_eq!(all, expected);
             }
         }
@@ -129,11 +127,11 @@ fn data_goes_from_and_to_every_root() {
 #[test]
 fn blocks_of_different_lengths_lie_where_their_displacements_say() {
     let size = 3;
-    with_ranks(size, |me| {
+    run_on_one_node(size, |me| {
         // Rank n sends n + 1 numbers; they are received in reverse order with gaps.
         let counts: Vec<i32> = (0..size as i32).map(|rank| rank + 1).collect();
         let displs: Vec<i64> = (0..size as i64).rev().map(|place| place * 4).collect();
-        let given = own(me.rank, me.rank + 1);
+        let given = own(me.me, me.me + 1);
         let mut all = vec![-1; 4 * size];
         let many =
             Blocks::new(all.as_mut_ptr().cast(), Ints::narrow(counts.as_ptr()), Ints::wide(displs.as_ptr()), MPI_INT);
@@ -150,7 +148,7 @@ fn blocks_of_different_lengths_lie_where_their_displacements_say() {
 
 #[test]
 fn a_wrong_argument_is_an_error_before_anything_is_sent() {
-    with_ranks(2, |me| {
+    run_on_one_node(2, |me| {
         let mut buffer = [1];
         let class = |result: Result<()>| result.unwrap_err().class();
         // SAFETY: the buffer lives to the end of this function; what fails does not touch it.
