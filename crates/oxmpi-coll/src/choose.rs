@@ -4,7 +4,7 @@
 //! All ranks must choose alike. A [`Shape`] therefore holds only what is the same on all of them: never a buffer that only some
 //! have, counts that only the root knows, or "in place" where each rank decides it; and of the machine only what comes from the
 //! job description or was agreed when the board was made. The rows, with their reasons, are in `rules.rs`; [`crate::operation`]
-//! leads from an algorithm to a plan, `oxmpi-transport/src/node` carries out the ways over a board.
+//! leads from an algorithm to a plan, `oxmpi-transport/src/board` carries out the ways over a board.
 
 use crate::rules::TABLE;
 

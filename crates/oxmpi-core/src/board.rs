@@ -4,13 +4,13 @@
 //! in the same order, so they agree on which one. Persistent operations have boards of their own
 //! (`collective/board.rs`). `process/boards.rs` makes and releases boards.
 
-use oxmpi_transport::node::Node;
+use oxmpi_transport::board::SharedBoard;
 
 /// The state of a communicator's board.
 pub enum Board {
     /// None yet; the number of operations that would have used one.
     Wanted(u32),
-    Ready(Box<Node>),
+    Ready(Box<SharedBoard>),
     /// A blocking operation is using it.
     Busy,
     /// Operations go on in the background; their queue has the board (`collective/board.rs`).

@@ -36,7 +36,7 @@ use oxmpi_boot::{Member, Start as Boot};
 use oxmpi_coll::nodes::NodeMap;
 use oxmpi_datatype::Datatype;
 use oxmpi_transport::Links;
-use oxmpi_transport::node::Node;
+use oxmpi_transport::board::SharedBoard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -106,7 +106,7 @@ pub struct Process {
     /// The promise of every collective operation that had ended when it was started.
     pub(crate) kept: Promise,
     /// Boards owned by this process that it has left, but others may still use.
-    pub(crate) left_boards: Vec<Node>,
+    pub(crate) left_boards: Vec<SharedBoard>,
     /// Persistent collective operations with boards of their own.
     pub(crate) board_operations: Vec<Arc<BoardOperation>>,
     pub appnum: Option<i32>,

@@ -18,10 +18,11 @@
 //! ports.rs        numbers by which a process accepts connections
 //! table.rs        a value for every peer
 //! local.rs        copies within this process
-//! node/           collective operations of ranks that share a board
+//! board/          collective operations of ranks that share a board
 //! ```
 
 mod arm;
+pub mod board;
 mod caps;
 mod end;
 mod far;
@@ -29,7 +30,6 @@ mod foreign;
 mod incoming;
 mod links;
 pub mod local;
-pub mod node;
 mod node_memory;
 mod outgoing;
 mod packet;

@@ -9,7 +9,7 @@
 //! The ranks may start persistent operations in any order. Therefore each has a board of its own
 //! ([`BoardOperation`]), whose queue has one run at most.
 //!
-//! Nothing here waits. `oxmpi-transport/src/node/background.rs` performs the runs on the board.
+//! Nothing here waits. `oxmpi-transport/src/board/background.rs` performs the runs on the board.
 
 use super::{Background, Stage};
 use crate::board::Board;
@@ -23,14 +23,14 @@ use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_coll::choose::BoardWay;
 use oxmpi_transport::NodeMemory;
-use oxmpi_transport::node::{Advance, BoardRun, Node, Wait, Work};
+use oxmpi_transport::board::{Advance, BoardRun, SharedBoard, Wait, Work};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The operations that were started on a board and have not ended, and the board.
 pub struct BoardQueue {
     owner: Owner,
-    node: Box<Node>,
+    board: Box<SharedBoard>,
     /// Never empty.
     runs: VecDeque<QueuedRun>,
 }
@@ -53,7 +53,7 @@ pub struct BoardOperation {
     work: Work,
     way: BoardWay,
     /// `None` while the operation is under way.
-    node: Mutex<Option<Box<Node>>>,
+    board: Mutex<Option<Box<SharedBoard>>>,
 }
 
 impl BoardOperation {
@@ -66,8 +66,8 @@ impl BoardOperation {
         self.stage.group.iter()
     }
 
-    fn board(&self) -> MutexGuard<'_, Option<Box<Node>>> {
-        self.node.lock().unwrap_or_else(PoisonError::into_inner)
+    fn board(&self) -> MutexGuard<'_, Option<Box<SharedBoard>>> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -97,11 +97,11 @@ impl BoardQueue {
 impl Process {
     /// The board of a communicator, if the next background operation can use it. All ranks get the
     /// same answer, since it depends only on the calls before this one.
-    pub fn background_board(&self, comm: handle::Comm) -> Option<&Node> {
+    pub fn background_board(&self, comm: handle::Comm) -> Option<&SharedBoard> {
         let found = self.comm(comm).ok()?;
         match &found.board {
-            Board::Ready(node) => Some(node),
-            Board::Queued => self.queue_of(found.context).map(|queue| &*queue.node),
+            Board::Ready(board) => Some(board),
+            Board::Queued => self.queue_of(found.context).map(|queue| &*queue.board),
             _ => None,
         }
     }
@@ -127,7 +127,7 @@ impl Process {
         found.calls.count(call);
         let stage = Stage { root, ..Stage::new(found) };
         match std::mem::replace(&mut found.board, Board::Queued) {
-            Board::Ready(node) => Ok(self.begin_queue(Owner::Comm(comm), node, stage, work, way)),
+            Board::Ready(board) => Ok(self.begin_queue(Owner::Comm(comm), board, stage, work, way)),
             Board::Queued => {
                 let queues = self.runs.iter_mut().filter_map(|task| match task {
                     Background::Board(queue) => Some(queue),
@@ -136,7 +136,7 @@ impl Process {
                 let found = queues.into_iter().find(|queue| queue.is_of_comm(stage.comm_context()));
                 let Some(queue) = found else { unreachable!("a board that is queued has a queue") };
                 let promise = Promise::default();
-                let run = queue.node.run(work, way, stage.calls.history);
+                let run = queue.board.run(work, way, stage.calls.history);
                 queue.runs.push_back(QueuedRun { stage, run, promise: Arc::clone(&promise) });
                 self.progress_runs();
                 Ok(promise)
@@ -155,21 +155,21 @@ impl Process {
         root: Option<usize>,
         work: Work,
         way: BoardWay,
-        node: Box<Node>,
+        board: Box<SharedBoard>,
     ) -> Result<Arc<BoardOperation>> {
         let stage = Stage { root, ..Stage::new(self.comm_mut(comm)?) };
-        let operation = Arc::new(BoardOperation { stage, work, way, node: Mutex::new(Some(node)) });
+        let operation = Arc::new(BoardOperation { stage, work, way, board: Mutex::new(Some(board)) });
         self.board_operations.push(Arc::clone(&operation));
         Ok(operation)
     }
 
     /// Starts a persistent operation, which is not under way.
     pub(crate) fn start_kept(&mut self, operation: &Arc<BoardOperation>) -> Result<Promise> {
-        let Some(node) = operation.board().take() else {
+        let Some(board) = operation.board().take() else {
             bail!(MPI_ERR_REQUEST, "the persistent operation has been started already");
         };
         let (stage, work, owner) = (operation.stage.clone(), operation.work.clone(), Arc::clone(operation));
-        Ok(self.begin_queue(Owner::Operation(owner), node, stage, work, operation.way))
+        Ok(self.begin_queue(Owner::Operation(owner), board, stage, work, operation.way))
     }
 
     /// Leaves the boards of persistent operations whose requests were freed.
@@ -177,47 +177,54 @@ impl Process {
         let mut left = Vec::new();
         self.board_operations.retain(|operation| {
             // Only this list has it, and it is not under way.
-            let node = if Arc::strong_count(operation) == 1 { operation.board().take() } else { None };
-            let is_kept = node.is_none();
-            left.extend(node);
+            let board = if Arc::strong_count(operation) == 1 { operation.board().take() } else { None };
+            let is_kept = board.is_none();
+            left.extend(board);
             is_kept
         });
-        left.into_iter().for_each(|node| self.leave_board(*node));
+        left.into_iter().for_each(|board| self.leave_board(*board));
     }
 
     /// Starts an operation on a board that is free. Makes a queue unless it ends at once.
-    fn begin_queue(&mut self, owner: Owner, mut node: Box<Node>, stage: Stage, work: Work, way: BoardWay) -> Promise {
-        let mut run = node.run(work, way, stage.calls.history);
-        let ended = match self.advance_run(&mut node, &mut run, &stage) {
+    fn begin_queue(
+        &mut self,
+        owner: Owner,
+        mut board: Box<SharedBoard>,
+        stage: Stage,
+        work: Work,
+        way: BoardWay,
+    ) -> Promise {
+        let mut run = board.run(work, way, stage.calls.history);
+        let ended = match self.advance_run(&mut board, &mut run, &stage) {
             Ok(Advance::Ended) => Arc::clone(&self.kept),
             Err(error) => Arc::new(Some(error).into()),
             Ok(Advance::Waiting | Advance::Moved) => {
                 let promise = Promise::default();
                 let runs = VecDeque::from([QueuedRun { stage, run, promise: Arc::clone(&promise) }]);
-                self.runs.push(Background::Board(Box::new(BoardQueue { owner, node, runs })));
+                self.runs.push(Background::Board(Box::new(BoardQueue { owner, board, runs })));
                 return promise;
             }
         };
-        self.put_back(owner, node);
+        self.put_back(owner, board);
         ended
     }
 
     /// Advances a run.
-    fn advance_run(&mut self, node: &mut Node, run: &mut BoardRun, stage: &Stage) -> Result<Advance> {
+    fn advance_run(&mut self, board: &mut SharedBoard, run: &mut BoardRun, stage: &Stage) -> Result<Advance> {
         let wait = &mut NoWait(self.engine.node());
-        let advance = node.advance(run, wait);
+        let advance = board.advance(run, wait);
         if advance.is_err() {
-            node.abandon(run, wait);
+            board.abandon(run, wait);
         }
         advance.map_err(|error| self.true_cause(stage.comm_context(), [&stage.group, &stage.local], error))
     }
 
     /// Advances the operations of a board; whether one has moved.
     pub(super) fn advance_queue(&mut self, queue: &mut BoardQueue) -> bool {
-        let BoardQueue { node, runs, .. } = queue;
+        let BoardQueue { board, runs, .. } = queue;
         let mut moved = false;
         while let Some(first) = runs.front_mut() {
-            let advance = self.advance_run(node, &mut first.run, &first.stage);
+            let advance = self.advance_run(board, &mut first.run, &first.stage);
             moved |= !matches!(advance, Ok(Advance::Waiting));
             if matches!(advance, Ok(Advance::Waiting | Advance::Moved)) {
                 break;
@@ -242,27 +249,27 @@ impl Process {
 
     /// Ends a queue; its remaining operations end with an error.
     pub(super) fn end_queue(&mut self, queue: BoardQueue, error: Option<Error>) {
-        let BoardQueue { owner, mut node, mut runs } = queue;
+        let BoardQueue { owner, mut board, mut runs } = queue;
         if let Some(first) = runs.front_mut() {
-            node.abandon(&mut first.run, &mut NoWait(self.engine.node()));
+            board.abandon(&mut first.run, &mut NoWait(self.engine.node()));
         }
         for QueuedRun { promise, .. } in runs {
             // Only this function sets it.
             let _ = promise.set(error.clone());
         }
-        self.put_back(owner, node);
+        self.put_back(owner, board);
     }
 
     /// Returns a board to its communicator or persistent operation.
-    fn put_back(&mut self, owner: Owner, node: Box<Node>) {
+    fn put_back(&mut self, owner: Owner, board: Box<SharedBoard>) {
         match owner {
             Owner::Comm(comm) => match self.comm_mut(comm) {
-                Ok(found) if matches!(found.board, Board::Queued) => found.board = Board::Ready(node),
+                Ok(found) if matches!(found.board, Board::Queued) => found.board = Board::Ready(board),
                 // The communicator was freed in the meantime.
-                _ => self.leave_board(*node),
+                _ => self.leave_board(*board),
             },
             Owner::Operation(operation) => {
-                *operation.board() = Some(node);
+                *operation.board() = Some(board);
                 // Without the request, only the list and this function have it.
                 if Arc::strong_count(&operation) <= 2 {
                     drop(operation);

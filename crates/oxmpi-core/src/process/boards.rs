@@ -7,7 +7,7 @@ use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::Area;
 use oxmpi_base::ids::Rank;
-use oxmpi_transport::node::Node;
+use oxmpi_transport::board::SharedBoard;
 
 /// The most boards per process: each is a mapping, and the kernel limits their number.
 const MOST_BOARDS: usize = 1024;
@@ -43,7 +43,7 @@ impl Process {
             return None;
         }
         let staging = if self.boards < large { STAGING } else { SMALL_STAGING };
-        let area = self.engine.node_mut().allocate(Node::memory_for(ranks, staging)).ok()?;
+        let area = self.engine.node_mut().allocate(SharedBoard::memory_for(ranks, staging)).ok()?;
         Some((area, staging))
     }
 
@@ -66,7 +66,7 @@ impl Process {
         area: Area,
         staging: usize,
         oversubscribed: bool,
-    ) -> Result<Option<Box<Node>>> {
+    ) -> Result<Option<Box<SharedBoard>>> {
         if self.boards >= MOST_BOARDS {
             return Ok(None);
         }
@@ -74,12 +74,12 @@ impl Process {
         let comm = self.comm(comm)?;
         let (members, rank, owner) = (comm.group.iter().collect(), comm.rank as usize, comm.group.peer(Rank::new(0)));
         let barrier = node.barrier();
-        let node = node
+        let board = node
             .map(owner, area)
             .ok()
-            .and_then(|mapping| Node::new(mapping, members, rank, staging, barrier, oversubscribed));
-        self.boards += usize::from(node.is_some());
-        Ok(node.map(Box::new))
+            .and_then(|mapping| SharedBoard::new(mapping, members, rank, staging, barrier, oversubscribed));
+        self.boards += usize::from(board.is_some());
+        Ok(board.map(Box::new))
     }
 
     /// Releases a board that some rank could not join. It was never used.
@@ -91,11 +91,11 @@ impl Process {
     }
 
     /// The mismatch between ranks that share a board and make no more calls on this communicator;
-    /// see [`Node::compare_before_leaving`].
+    /// see [`SharedBoard::compare_before_leaving`].
     pub fn compare_before_leaving(&mut self, comm: handle::Comm) -> Option<Error> {
         let comm = self.comm_mut(comm).ok()?;
         match &mut comm.board {
-            Board::Ready(node) => node.compare_before_leaving(comm.calls.history),
+            Board::Ready(board) => board.compare_before_leaving(comm.calls.history),
             _ => None,
         }
     }
@@ -106,27 +106,27 @@ impl Process {
         self.end_queue_of(self.comms.world.context);
         self.comms.has_world = false;
         self.engine.node().end_world();
-        if let Board::Ready(node) = std::mem::replace(&mut self.comms.world.board, Board::Refused) {
-            self.leave_board(*node);
+        if let Board::Ready(board) = std::mem::replace(&mut self.comms.world.board, Board::Refused) {
+            self.leave_board(*board);
         }
     }
 
     /// Leaves a board for good.
-    pub fn leave_board(&mut self, node: Node) {
+    pub fn leave_board(&mut self, board: SharedBoard) {
         self.boards -= 1;
-        node.leave();
-        if node.is_owner() {
-            self.left_boards.push(node);
+        board.leave();
+        if board.is_owner() {
+            self.left_boards.push(board);
         }
         self.reap_boards();
     }
 
     fn reap_boards(&mut self) {
         let memory = self.engine.node_mut();
-        self.left_boards.retain(|node| {
-            let deserted = node.is_deserted();
+        self.left_boards.retain(|board| {
+            let deserted = board.is_deserted();
             if deserted {
-                memory.release(node.area());
+                memory.release(board.area());
             }
             !deserted
         });

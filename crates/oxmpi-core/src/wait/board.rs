@@ -8,7 +8,7 @@ use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_base::wait;
 use oxmpi_transport::NodeMemory;
-use oxmpi_transport::node::Wait;
+use oxmpi_transport::board::Wait;
 
 /// How an operation over a board waits.
 pub struct BoardWait<'a, 'l> {

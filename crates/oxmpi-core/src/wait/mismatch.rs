@@ -23,7 +23,7 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Comm;
 use oxmpi_base::ids::Peer;
 use oxmpi_base::seq_record::SeqRecord;
-use oxmpi_transport::node::different_calls;
+use oxmpi_transport::board::different_calls;
 
 /// A collective call that may have to wait.
 pub struct MismatchCheck {

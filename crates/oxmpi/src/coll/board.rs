@@ -1,4 +1,4 @@
-//! Collective operations over the board of a communicator (`oxmpi_transport::node`). `coll/mod.rs`
+//! Collective operations over the board of a communicator (`oxmpi_transport::board`). `coll/mod.rs`
 //! tries them first. Blocking ones are performed here, over the board of the communicator;
 //! nonblocking ones go to a queue of the same board, and persistent ones get boards of their own
 //! (`oxmpi-core/src/collective/board.rs`).
@@ -27,7 +27,7 @@ use oxmpi_core::request::{Active, Body, Request as Made, Start};
 use oxmpi_core::wait::board::BoardWait;
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use oxmpi_datatype::{Region, Source, Target};
-use oxmpi_transport::node::{Node, Reduction, Shares, Vectors, Work};
+use oxmpi_transport::board::{Reduction, SharedBoard, Shares, Vectors, Work};
 use std::ffi::c_void;
 
 #[inline]
@@ -36,7 +36,7 @@ pub(super) fn barrier<F: Form>(call: &Call, form: F, comm: Comm) -> Result<Optio
     if !F::BLOCKING {
         return start(call, &mut guard, form, comm, None, (Kind::Barrier, 0), || Work::Barrier);
     }
-    perform::<F>(call, &mut guard, comm, None, (Kind::Barrier, 0), |node, wait| node.barrier(wait))
+    perform::<F>(call, &mut guard, comm, None, (Kind::Barrier, 0), |board, wait| board.barrier(wait))
 }
 
 #[inline]
@@ -57,7 +57,7 @@ pub(super) unsafe fn bcast<F: Form>(
     if !F::BLOCKING {
         return start(call, &mut guard, form, comm, Some(root), shape, || Work::Bcast { root, buf });
     }
-    perform::<F>(call, &mut guard, comm, Some(root), shape, |node, wait| node.bcast(wait, root, &buf))
+    perform::<F>(call, &mut guard, comm, Some(root), shape, |board, wait| board.bcast(wait, root, &buf))
 }
 
 #[inline]
@@ -86,8 +86,8 @@ pub(super) unsafe fn gather<F: Form>(
         let work = || Work::Gather { root, block, send: from, recv: to };
         return start(call, &mut guard, form, comm, Some(root), shape, work);
     }
-    perform::<F>(call, &mut guard, comm, Some(root), shape, |node, wait| {
-        node.gather(wait, root, block, from.as_ref(), to.as_ref())
+    perform::<F>(call, &mut guard, comm, Some(root), shape, |board, wait| {
+        board.gather(wait, root, block, from.as_ref(), to.as_ref())
     })
 }
 
@@ -118,8 +118,8 @@ pub(super) unsafe fn scatter<F: Form>(
         let work = || Work::Scatter { root, block, send: from, recv: to };
         return start(call, &mut guard, form, comm, Some(root), shape, work);
     }
-    perform::<F>(call, &mut guard, comm, Some(root), shape, |node, wait| {
-        node.scatter(wait, root, block, from.as_ref(), to.as_ref())
+    perform::<F>(call, &mut guard, comm, Some(root), shape, |board, wait| {
+        board.scatter(wait, root, block, from.as_ref(), to.as_ref())
     })
 }
 
@@ -143,7 +143,7 @@ pub(super) unsafe fn allgather<F: Form>(
         let work = || Work::Allgather { block, send: from, recv: to };
         return start(call, &mut guard, form, comm, None, shape, work);
     }
-    perform::<F>(call, &mut guard, comm, None, shape, |node, wait| node.allgather(wait, block, from.as_ref(), &to))
+    perform::<F>(call, &mut guard, comm, None, shape, |board, wait| board.allgather(wait, block, from.as_ref(), &to))
 }
 
 #[inline]
@@ -166,7 +166,7 @@ pub(super) unsafe fn alltoall<F: Form>(
         let work = || Work::Alltoall { block, send: from, recv: to };
         return start(call, &mut guard, form, comm, None, shape, work);
     }
-    perform::<F>(call, &mut guard, comm, None, shape, |node, wait| node.alltoall(wait, block, from.as_ref(), &to))
+    perform::<F>(call, &mut guard, comm, None, shape, |board, wait| board.alltoall(wait, block, from.as_ref(), &to))
 }
 
 #[inline]
@@ -198,8 +198,8 @@ pub(super) unsafe fn reduce<F: Form>(
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
-    compute::<F>(call, &mut guard, comm, Some(root), shape, |node, wait| unsafe {
-        node.reduce(wait, &reduction, root, own, out)
+    compute::<F>(call, &mut guard, comm, Some(root), shape, |board, wait| unsafe {
+        board.reduce(wait, &reduction, root, own, out)
     })
 }
 
@@ -225,8 +225,8 @@ pub(super) unsafe fn allreduce<F: Form>(
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
-    compute::<F>(call, &mut guard, comm, None, shape, |node, wait| unsafe {
-        node.allreduce(wait, &reduction, own, out)
+    compute::<F>(call, &mut guard, comm, None, shape, |board, wait| unsafe {
+        board.allreduce(wait, &reduction, own, out)
     })
 }
 
@@ -252,8 +252,8 @@ pub(super) unsafe fn reduce_scatter_block<F: Form>(
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
-    compute::<F>(call, &mut guard, comm, None, shape, |node, wait| unsafe {
-        node.reduce_scatter(wait, &reduction, shares, own, out)
+    compute::<F>(call, &mut guard, comm, None, shape, |board, wait| unsafe {
+        board.reduce_scatter(wait, &reduction, shares, own, out)
     })
 }
 
@@ -286,8 +286,8 @@ pub(super) unsafe fn reduce_scatter<F: Form>(
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel and size are the type's
     // own, and the counts those of the blocks.
-    compute::<F>(call, &mut guard, comm, None, shape, |node, wait| unsafe {
-        node.reduce_scatter(wait, &reduction, Shares::Given(&counts), own, out)
+    compute::<F>(call, &mut guard, comm, None, shape, |board, wait| unsafe {
+        board.reduce_scatter(wait, &reduction, Shares::Given(&counts), own, out)
     })
 }
 
@@ -323,8 +323,8 @@ pub(super) unsafe fn scan<F: Form>(
     }
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says; kernel, size and count are the
     // type's own.
-    compute::<F>(call, &mut guard, comm, None, shape, |node, wait| unsafe {
-        node.scan(wait, &reduction, exclusive, own, out)
+    compute::<F>(call, &mut guard, comm, None, shape, |board, wait| unsafe {
+        board.scan(wait, &reduction, exclusive, own, out)
     })
 }
 
@@ -474,7 +474,7 @@ fn compute<F: Form>(
     comm: Comm,
     root: Option<usize>,
     shape: (Kind, usize),
-    operation: impl FnOnce(&mut Node, &mut BoardWait) -> Result<()>,
+    operation: impl FnOnce(&mut SharedBoard, &mut BoardWait) -> Result<()>,
 ) -> Result<Option<F::Output>> {
     if let Some(found) = guard.comms.get_mut(comm)
         && let Board::Wanted(calls) = &mut found.board
@@ -492,24 +492,24 @@ fn perform<F: Form>(
     comm: Comm,
     root: Option<usize>,
     shape: (Kind, usize),
-    operation: impl FnOnce(&mut Node, &mut BoardWait) -> Result<()>,
+    operation: impl FnOnce(&mut SharedBoard, &mut BoardWait) -> Result<()>,
 ) -> Result<Option<F::Output>> {
     let watch = MismatchCheck::new(call.fun, comm, root);
-    let Some(mut node) = take(call, guard, comm, &watch)? else { return Ok(None) };
+    let Some(mut board) = take(call, guard, comm, &watch)? else { return Ok(None) };
     if explain::is_on() {
-        explain_way(call, guard, comm, &node.shape(shape.0, shape.1));
+        explain_way(call, guard, comm, &board.shape(shape.0, shape.1));
     }
     let watch = watch.counted();
     let wait = &mut BoardWait::new(call, guard, &watch);
-    let mut result = operation(&mut node, wait);
+    let mut result = operation(&mut board, wait);
     if let Err(error) = result {
-        node.fail(wait);
+        board.fail(wait);
         result = Err(wait.cause(error));
     }
     match guard.comms.get_mut(comm) {
-        Some(found) => found.board = Board::Ready(node),
+        Some(found) => found.board = Board::Ready(board),
         // Another thread freed the communicator in the meantime.
-        None => guard.leave_board(*node),
+        None => guard.leave_board(*board),
     }
     result.map(|()| Some(F::output(None)))
 }
@@ -531,16 +531,16 @@ fn start<F: Form>(
         let kept = keep(call, guard, comm, root, (kind, bytes), work)?;
         return Ok(kept.map(|request| F::output(Some(request))));
     }
-    let Some(node) = guard.background_board(comm) else {
+    let Some(board) = guard.background_board(comm) else {
         if explain::is_on() {
             let text = "no board for nonblocking operations yet, because a blocking one makes it";
             explain_board(guard, comm, text);
         }
         return Ok(None);
     };
-    let Some(way) = node.background_way(kind, bytes) else { return Ok(None) };
+    let Some(way) = board.background_way(kind, bytes) else { return Ok(None) };
     if explain::is_on() {
-        explain_way(call, guard, comm, &node.background_shape(kind, bytes));
+        explain_way(call, guard, comm, &board.background_shape(kind, bytes));
     }
     let name = MismatchCheck::new(call.fun, comm, root).call();
     let promise = guard.start_on_board(comm, (name, root), work(), way)?;
@@ -561,10 +561,10 @@ fn keep(
         explain_board(guard, comm, refusal);
         return Ok(None);
     }
-    let shape = Node::background_shape_of(kind, guard.comm(comm)?.group.len(), bytes);
+    let shape = SharedBoard::background_shape_of(kind, guard.comm(comm)?.group.len(), bytes);
     let Algorithm::Board(way) = shape.choose().take else { return Ok(None) };
     let check = MismatchCheck::new(call.fun, comm, root);
-    let Some(node) = join(call, guard, comm, &check, BoardUse::Operation)? else {
+    let Some(board) = join(call, guard, comm, &check, BoardUse::Operation)? else {
         explain_board(
             guard,
             comm,
@@ -579,7 +579,7 @@ fn keep(
     let calls = &mut guard.comm_mut(comm)?.calls;
     calls.count(check.call());
     calls.by_messages(check.call().word());
-    let start = Start::OnBoard(guard.keep_on_board(comm, root, work(), way, node)?);
+    let start = Start::OnBoard(guard.keep_on_board(comm, root, work(), way, board)?);
     let body = Body::Persistent(Box::new(start), None);
     Ok(Some(Request(guard.requests.insert(Made { comm, body }))))
 }
@@ -604,13 +604,13 @@ fn explain_board(guard: &Guard, comm: Comm, text: &str) {
 /// Takes the board out of the communicator while an operation uses it, because other threads may
 /// change the table of communicators in the meantime.
 #[inline]
-fn take(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
+fn take(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<SharedBoard>>> {
     let Some(found) = guard.comms.get_mut(comm) else { return Ok(None) };
     match std::mem::replace(&mut found.board, Board::Busy) {
-        Board::Ready(mut node) => {
+        Board::Ready(mut board) => {
             found.calls.count(watch.call());
-            node.set_history(found.calls.history);
-            Ok(Some(node))
+            board.set_history(found.calls.history);
+            Ok(Some(board))
         }
         other => take_general(call, guard, comm, other, watch),
     }
@@ -623,7 +623,7 @@ fn take_general(
     comm: Comm,
     board: Board,
     watch: &MismatchCheck,
-) -> Result<Option<Box<Node>>> {
+) -> Result<Option<Box<SharedBoard>>> {
     let refusal = if let Board::Wanted(_) = board { guard.refuses_board(comm)? } else { None };
     let found = guard.comm_mut(comm)?;
     match board {
@@ -650,9 +650,9 @@ fn take_general(
             let mut made = make(call, guard, comm, watch);
             let found = guard.comm_mut(comm)?;
             match &mut made {
-                Ok(Some(node)) => {
+                Ok(Some(board)) => {
                     found.calls.count(watch.call());
-                    node.set_history(found.calls.history);
+                    board.set_history(found.calls.history);
                 }
                 Ok(None) => {
                     found.board = Board::Refused;
@@ -672,20 +672,20 @@ fn take_general(
 }
 
 /// Makes the communicator's board together with all its ranks; `None` if one of them cannot.
-fn make(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<Node>>> {
-    let Some(mut node) = join(call, guard, comm, watch, BoardUse::Communicator)? else { return Ok(None) };
+fn make(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<SharedBoard>>> {
+    let Some(mut board) = join(call, guard, comm, watch, BoardUse::Communicator)? else { return Ok(None) };
     let wait = &mut BoardWait::new(call, guard, watch);
-    let probed = node.probe(wait).map_err(|error| wait.cause(error))?;
+    let probed = board.probe(wait).map_err(|error| wait.cause(error))?;
     let direct = Facts::DIRECT.when(probed && guard.engine.may_copy());
     let bits = direct.and(Facts::HUGE_PAGES.when(huge::is_allowed())).to_bits();
     let participants = participants(guard, comm)?;
     let common =
         comm::run_agreement_watched(call, guard, watch, |io| async move { io.common(&participants, bits).await })?;
-    node.add_facts(Facts::from_bits(common));
+    board.add_facts(Facts::from_bits(common));
     if explain::is_on() {
-        explain_board(guard, comm, &format!("a board: {}", node.describe_facts()));
+        explain_board(guard, comm, &format!("a board: {}", board.describe_facts()));
     }
-    Ok(Some(node))
+    Ok(Some(board))
 }
 
 /// Allocates a board and joins it, together with all ranks of the communicator; `None` if one of
@@ -696,7 +696,7 @@ fn join(
     comm: Comm,
     watch: &MismatchCheck,
     board_use: BoardUse,
-) -> Result<Option<Box<Node>>> {
+) -> Result<Option<Box<SharedBoard>>> {
     let participants = participants(guard, comm)?;
     let mut words = [0u64; 4];
     let mut allocated = None;
@@ -712,15 +712,15 @@ fn join(
     let words = comm::run_agreement_watched(call, guard, watch, tell)?;
     let [offset, bytes, room, oversubscribed] = words.map(|word| word as usize);
     let area = Area { offset, bytes };
-    let node = if bytes > 0 { guard.join_board(comm, area, room, oversubscribed != 0)? } else { None };
-    let here = node.is_some();
+    let board = if bytes > 0 { guard.join_board(comm, area, room, oversubscribed != 0)? } else { None };
+    let here = board.is_some();
     let all_here =
         comm::run_agreement_watched(call, guard, watch, |io| async move { io.all(&participants, here).await })?;
     if !all_here {
         guard.give_up_board(here, allocated);
         return Ok(None);
     }
-    Ok(node)
+    Ok(board)
 }
 
 fn participants(guard: &mut Guard, comm: Comm) -> Result<Participants> {

@@ -2,7 +2,7 @@
 //! balance them, which is longer than an operation: with three of four ranks on one of two CPUs the
 //! operation takes half as long again.
 
-use super::Node;
+use super::SharedBoard;
 use oxmpi_base::cpus::{self, CpuPin, CpuSet};
 
 /// Balancing pays from this many bytes per rank on.
@@ -10,7 +10,7 @@ const LONG: usize = 256 << 10;
 /// Pinning pays from this many bytes per hop on.
 const LONG_WITH_NEIGHBOURS: usize = 1 << 20;
 
-impl Node {
+impl SharedBoard {
     /// Before an operation of so many bytes per rank: leaves a CPU that has at least two ranks more
     /// than another. The affinity of this thread stays as it is.
     #[inline]

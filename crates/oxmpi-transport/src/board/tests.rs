@@ -65,14 +65,14 @@ impl Wait for Never {
 }
 
 /// Runs an operation to its end without ever waiting in it.
-fn drive(node: &mut Node, work: Work, way: BoardWay) -> Result<()> {
-    let mut run = node.run(work, way, 0);
+fn drive(board: &mut SharedBoard, work: Work, way: BoardWay) -> Result<()> {
+    let mut run = board.run(work, way, 0);
     loop {
-        match node.advance(&mut run, &mut Never) {
+        match board.advance(&mut run, &mut Never) {
             Ok(Advance::Ended) => return Ok(()),
             Ok(Advance::Waiting | Advance::Moved) => std::thread::yield_now(),
             Err(error) => {
-                node.abandon(&mut run, &mut Never);
+                board.abandon(&mut run, &mut Never);
                 return Err(error);
             }
         }
@@ -86,22 +86,23 @@ fn lasting(words: &mut [u64]) -> Target<'static> {
 }
 
 /// Runs the same function on so many ranks, with two CPUs.
-fn everybody(ranks: usize, staging: usize, body: impl Fn(Node) + Send + Sync + 'static) {
+fn everybody(ranks: usize, staging: usize, body: impl Fn(SharedBoard) + Send + Sync + 'static) {
     on_cpus(ranks > 2, ranks, staging, body);
 }
 
 /// The same, with or without more ranks than CPUs.
-fn on_cpus(oversubscribed: bool, ranks: usize, staging: usize, body: impl Fn(Node) + Send + Sync + 'static) {
+fn on_cpus(oversubscribed: bool, ranks: usize, staging: usize, body: impl Fn(SharedBoard) + Send + Sync + 'static) {
     let (_fd, segment) = Segment::create(ranks, 2).unwrap();
-    let area = Arena::new(&segment, 0).take(Node::memory_for(ranks, staging)).unwrap();
+    let area = Arena::new(&segment, 0).take(SharedBoard::memory_for(ranks, staging)).unwrap();
     let body = Arc::new(body);
     let threads: Vec<_> = (0..ranks)
         .map(|rank| {
             let members = (0..ranks).map(Peer::at_slot).collect();
             let mapping = Mapping::new(&segment, area).unwrap();
-            let node = Node::new(mapping, members, rank, staging, WakeFence::Asymmetric, oversubscribed).unwrap();
+            let board =
+                SharedBoard::new(mapping, members, rank, staging, WakeFence::Asymmetric, oversubscribed).unwrap();
             let body = Arc::clone(&body);
-            std::thread::spawn(move || body(node))
+            std::thread::spawn(move || body(board))
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
@@ -137,8 +138,8 @@ fn value(step: u64, rank: usize, index: usize) -> u64 {
     (step << 32) + ((rank as u64) << 20) + index as u64
 }
 
-fn one_operation(node: &mut Node, step: u64, direct: bool) {
-    let (me, ranks) = (node.rank(), node.ranks());
+fn one_operation(board: &mut SharedBoard, step: u64, direct: bool) {
+    let (me, ranks) = (board.rank(), board.ranks());
     let random = step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
     // Lengths within an entry, within a piece, and of several pieces.
     let long = if direct && random >> 24 & 3 == 0 { 90_000 } else { 9000 };
@@ -153,31 +154,31 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
     let mut all = vec![0; count * ranks];
     let mut own = mine.clone();
     // Every other operation goes in the background, if its kind and size do.
-    let later = |node: &Node, kind, bytes| node.background_way(kind, bytes).filter(|_| random >> 32 & 1 == 1);
+    let later = |board: &SharedBoard, kind, bytes| board.background_way(kind, bytes).filter(|_| random >> 32 & 1 == 1);
     // SAFETY: all vectors live longer than the operation; `blocks` is how many blocks they have to give.
     let vectors = |own: *const u8, blocks, out: *mut u64| unsafe {
         Vectors::new(reduction, (own, count * blocks), (out.cast(), count))
     };
     match random >> 20 & 15 {
-        0 => match later(node, Kind::Barrier, 0) {
-            Some(way) => drive(node, Work::Barrier, way).unwrap(),
-            None => node.barrier(wait).unwrap(),
+        0 => match later(board, Kind::Barrier, 0) {
+            Some(way) => drive(board, Work::Barrier, way).unwrap(),
+            None => board.barrier(wait).unwrap(),
         },
         1 | 2 => {
             let mut words = if me == root { mine } else { out };
-            match later(node, Kind::Bcast, block) {
-                Some(way) => drive(node, Work::Bcast { root, buf: lasting(&mut words) }, way).unwrap(),
-                None => node.bcast(wait, root, &dense(&mut words)).unwrap(),
+            match later(board, Kind::Bcast, block) {
+                Some(way) => drive(board, Work::Bcast { root, buf: lasting(&mut words) }, way).unwrap(),
+                None => board.bcast(wait, root, &dense(&mut words)).unwrap(),
             }
             assert!(words.iter().enumerate().all(|(index, &word)| word == value(step, root, index)));
         }
         3 | 4 => {
             out = if in_place { own.clone() } else { out };
             let from = if in_place { out.as_ptr().cast() } else { bytes(&own) };
-            match later(node, Kind::Allreduce, block) {
-                Some(way) => drive(node, Work::Allreduce(vectors(from, 1, out.as_mut_ptr())), way).unwrap(),
+            match later(board, Kind::Allreduce, block) {
+                Some(way) => drive(board, Work::Allreduce(vectors(from, 1, out.as_mut_ptr())), way).unwrap(),
                 // SAFETY: both have `count` words.
-                None => unsafe { node.allreduce(wait, &reduction, from, out.as_mut_ptr().cast()).unwrap() },
+                None => unsafe { board.allreduce(wait, &reduction, from, out.as_mut_ptr().cast()).unwrap() },
             }
             let expected = |index| reduced(0..ranks, |rank| value(step, rank, index));
             assert!(out.iter().enumerate().all(|(index, &word)| word == expected(index)));
@@ -186,16 +187,16 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
             out = if in_place { own.clone() } else { out };
             let from = if in_place { out.as_ptr().cast() } else { bytes(&own) };
             let to = (me == root).then_some(out.as_mut_ptr().cast());
-            let later = later(node, Kind::Reduce, block);
+            let later = later(board, Kind::Reduce, block);
             match later {
                 Some(way) => {
-                    drive(node, Work::Reduce { root, vectors: vectors(from, 1, out.as_mut_ptr()) }, way).unwrap()
+                    drive(board, Work::Reduce { root, vectors: vectors(from, 1, out.as_mut_ptr()) }, way).unwrap()
                 }
                 // SAFETY: both have `count` words.
-                None => unsafe { node.reduce(wait, &reduction, root, from, to).unwrap() },
+                None => unsafe { board.reduce(wait, &reduction, root, from, to).unwrap() },
             }
             // Along a chain the root is last.
-            let way = later.unwrap_or_else(|| node.choices.reduce.of(block));
+            let way = later.unwrap_or_else(|| board.choices.reduce.of(block));
             let turn = if matches!(way, BoardWay::Chain | BoardWay::ChainOrder) { root + 1 } else { 0 };
             let order = (turn..ranks).chain(0..turn);
             let expected = |index| reduced(order.clone(), |rank| value(step, rank, index));
@@ -203,14 +204,14 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
         }
         7 | 8 => {
             all[me * count..][..count].copy_from_slice(&own);
-            match later(node, Kind::Allgather, block) {
+            match later(board, Kind::Allgather, block) {
                 Some(way) => {
                     let send = (!in_place).then(|| Source::clone(&lasting(&mut own)));
-                    drive(node, Work::Allgather { block, send, recv: lasting(&mut all) }, way).unwrap();
+                    drive(board, Work::Allgather { block, send, recv: lasting(&mut all) }, way).unwrap();
                 }
                 None => {
                     let send = dense(&mut own);
-                    node.allgather(wait, block, (!in_place).then_some(&send), &dense(&mut all)).unwrap();
+                    board.allgather(wait, block, (!in_place).then_some(&send), &dense(&mut all)).unwrap();
                 }
             }
             for (rank, words) in all.chunks(count.max(1)).enumerate() {
@@ -220,14 +221,14 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
         9 | 10 => {
             let mut send: Vec<u64> = (0..count * ranks).map(|index| value(step, me, index)).collect();
             all.copy_from_slice(&send);
-            match later(node, Kind::Alltoall, block) {
+            match later(board, Kind::Alltoall, block) {
                 Some(way) => {
                     let send = (!in_place).then(|| Source::clone(&lasting(&mut send)));
-                    drive(node, Work::Alltoall { block, send, recv: lasting(&mut all) }, way).unwrap();
+                    drive(board, Work::Alltoall { block, send, recv: lasting(&mut all) }, way).unwrap();
                 }
                 None => {
                     let from = dense(&mut send);
-                    node.alltoall(wait, block, (!in_place).then_some(&from), &dense(&mut all)).unwrap();
+                    board.alltoall(wait, block, (!in_place).then_some(&from), &dense(&mut all)).unwrap();
                 }
             }
             for (rank, words) in all.chunks(count.max(1)).enumerate() {
@@ -236,16 +237,16 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
         }
         11 => {
             all[me * count..][..count].copy_from_slice(&own);
-            match later(node, Kind::Gather, block) {
+            match later(board, Kind::Gather, block) {
                 Some(way) => {
                     let send = (me != root || !in_place).then(|| Source::clone(&lasting(&mut own)));
                     let recv = (me == root).then(|| lasting(&mut all));
-                    drive(node, Work::Gather { root, block, send, recv }, way).unwrap();
+                    drive(board, Work::Gather { root, block, send, recv }, way).unwrap();
                 }
                 None => {
                     let (send, recv) = (dense(&mut own), dense(&mut all));
                     let own = (me != root || !in_place).then_some(&*send);
-                    node.gather(wait, root, block, own, (me == root).then_some(&recv)).unwrap();
+                    board.gather(wait, root, block, own, (me == root).then_some(&recv)).unwrap();
                 }
             }
             for (rank, words) in all.chunks(count.max(1)).enumerate().filter(|_| me == root) {
@@ -255,15 +256,15 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
         12 => {
             let mut send: Vec<u64> = (0..count * ranks).map(|index| value(step, me, index)).collect();
             let keep = me == root && in_place;
-            match later(node, Kind::Scatter, block) {
+            match later(board, Kind::Scatter, block) {
                 Some(way) => {
                     let send = (me == root).then(|| Source::clone(&lasting(&mut send)));
                     let recv = (!keep).then(|| lasting(&mut out));
-                    drive(node, Work::Scatter { root, block, send, recv }, way).unwrap();
+                    drive(board, Work::Scatter { root, block, send, recv }, way).unwrap();
                 }
                 None => {
                     let (send, recv) = (dense(&mut send), dense(&mut out));
-                    node.scatter(wait, root, block, (me == root).then_some(&send), (!keep).then_some(&recv)).unwrap();
+                    board.scatter(wait, root, block, (me == root).then_some(&send), (!keep).then_some(&recv)).unwrap();
                 }
             }
             assert!(keep || out.iter().enumerate().all(|(at, &word)| word == value(step, root, me * count + at)));
@@ -271,14 +272,14 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
         13 => {
             let mut send: Vec<u64> = (0..count * ranks).map(|index| value(step, me, index)).collect();
             let to = if in_place { send.as_mut_ptr() } else { out.as_mut_ptr() };
-            match later(node, Kind::ReduceScatter, block * ranks) {
+            match later(board, Kind::ReduceScatter, block * ranks) {
                 Some(way) => {
-                    drive(node, Work::ReduceScatter { counts: None, vectors: vectors(bytes(&send), ranks, to) }, way)
+                    drive(board, Work::ReduceScatter { counts: None, vectors: vectors(bytes(&send), ranks, to) }, way)
                         .unwrap();
                 }
                 // SAFETY: a block for every rank, and one.
                 None => unsafe {
-                    node.reduce_scatter(wait, &reduction, Shares::Equal(count), bytes(&send), to.cast()).unwrap()
+                    board.reduce_scatter(wait, &reduction, Shares::Equal(count), bytes(&send), to.cast()).unwrap()
                 },
             }
             let result = if in_place { &send[..count] } else { &out[..] };
@@ -287,14 +288,14 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
         }
         exclusive => {
             let exclusive = exclusive == 14;
-            match later(node, Kind::Scan, block) {
+            match later(board, Kind::Scan, block) {
                 Some(way) => {
                     let vectors = vectors(bytes(&own), 1, out.as_mut_ptr());
-                    drive(node, Work::Scan { exclusive, vectors }, way).unwrap();
+                    drive(board, Work::Scan { exclusive, vectors }, way).unwrap();
                 }
                 // SAFETY: both have `count` words.
                 None => unsafe {
-                    node.scan(wait, &reduction, exclusive, bytes(&own), out.as_mut_ptr().cast()).unwrap();
+                    board.scan(wait, &reduction, exclusive, bytes(&own), out.as_mut_ptr().cast()).unwrap();
                 },
             }
             let last = me + usize::from(!exclusive);
@@ -308,8 +309,8 @@ fn one_operation(node: &mut Node, step: u64, direct: bool) {
 #[test]
 fn blocks_of_a_reduce_scatter_may_differ_in_length() {
     for (ranks, staging) in [(2, 2048), (3, 2048), (5, 4096), (4, 1 << 20)] {
-        everybody(ranks, staging, move |mut node| {
-            let me = node.rank();
+        everybody(ranks, staging, move |mut board| {
+            let me = board.rank();
             for step in 0..40u64 {
                 let counts: Vec<usize> = (0..ranks)
                     .map(|rank| (rank * 37 + step as usize * 11) % 5 * [1, 9, 60, 200][step as usize % 4])
@@ -322,12 +323,12 @@ fn blocks_of_a_reduce_scatter_may_differ_in_length() {
                 if step & 8 == 0 {
                     let shares = Shares::Given(&counts);
                     // SAFETY: all blocks, and room for ours.
-                    unsafe { node.reduce_scatter(&mut Yield, &reduction, shares, bytes(&own), to.cast()).unwrap() };
+                    unsafe { board.reduce_scatter(&mut Yield, &reduction, shares, bytes(&own), to.cast()).unwrap() };
                 } else {
                     // SAFETY: all blocks, and room for ours; both outlive the operation.
                     let vectors = unsafe { Vectors::new(reduction, (bytes(&own), total), (to.cast(), counts[me])) };
                     let work = Work::ReduceScatter { counts: Some(counts.clone().into()), vectors };
-                    drive(&mut node, work, BoardWay::Pieces).unwrap();
+                    drive(&mut board, work, BoardWay::Pieces).unwrap();
                 }
                 let result = if step & 4 == 0 { &own[..counts[me]] } else { &out[..] };
                 let expected = |index| reduced(0..ranks, |rank| value(step, rank, start + index));
@@ -351,12 +352,12 @@ fn operations_in_any_order() {
         (3, LARGE_STAGING, true, true),
         (7, LARGE_STAGING, true, false),
     ] {
-        on_cpus(oversubscribed, ranks, staging, move |mut node| {
+        on_cpus(oversubscribed, ranks, staging, move |mut board| {
             if direct {
-                assert!(node.probe(&mut Yield).unwrap());
-                node.add_facts(Facts::DIRECT);
+                assert!(board.probe(&mut Yield).unwrap());
+                board.add_facts(Facts::DIRECT);
             }
-            (0..1500).for_each(|step| one_operation(&mut node, step, direct));
+            (0..1500).for_each(|step| one_operation(&mut board, step, direct));
         });
     }
 }
@@ -406,9 +407,9 @@ fn a_late_rank_is_read() {
     const RANKS: usize = 4;
     let reads = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let all_reads = Arc::clone(&reads);
-    on_cpus(false, RANKS, 1 << 20, move |mut node| {
-        node.add_facts(Facts::DIRECT);
-        let me = node.rank();
+    on_cpus(false, RANKS, 1 << 20, move |mut board| {
+        board.add_facts(Facts::DIRECT);
+        let me = board.rank();
         for step in 0..12 {
             let mut wait = Slow { is_slow: me == step as usize % RANKS, reads: 0 };
             let count = 150_001;
@@ -417,7 +418,7 @@ fn a_late_rank_is_read() {
             let mut out = own.clone();
             let from = if step % 2 == 0 { out.as_ptr().cast() } else { bytes(&own) };
             // SAFETY: both have `count` words.
-            unsafe { node.allreduce(&mut wait, &reduction, from, out.as_mut_ptr().cast()).unwrap() };
+            unsafe { board.allreduce(&mut wait, &reduction, from, out.as_mut_ptr().cast()).unwrap() };
             let expected = |index| reduced(0..RANKS, |rank| value(step, rank, index));
             assert!(out.iter().enumerate().all(|(index, &word)| word == expected(index)));
             all_reads.fetch_add(wait.reads, std::sync::atomic::Ordering::Relaxed);
@@ -435,16 +436,16 @@ fn oversubscribed_ranks_spread_over_the_cpus() {
     let one: CpuSet = all.iter().take(1).collect();
     for ranks in [2, 4, 7] {
         let (all, one) = (all.clone(), one.clone());
-        on_cpus(true, ranks, 4096, move |mut node| {
+        on_cpus(true, ranks, 4096, move |mut board| {
             one.confine().unwrap();
             all.confine().unwrap();
             for rank in 0..ranks {
-                if rank == node.rank() {
-                    node.balance_cpu(1 << 20);
+                if rank == board.rank() {
+                    board.balance_cpu(1 << 20);
                 }
-                node.barrier(&mut Yield).unwrap();
+                board.barrier(&mut Yield).unwrap();
             }
-            let said = |cpu| (0..ranks).filter(|&rank| node.member.cpu_of(rank) == Some(cpu)).count();
+            let said = |cpu| (0..ranks).filter(|&rank| board.member.cpu_of(rank) == Some(cpu)).count();
             let (least, most) = (all.iter().map(said).min().unwrap(), all.iter().map(said).max().unwrap());
             assert!(most - least <= 1, "{least} to {most} of {ranks} ranks on a CPU");
             assert_eq!(all.iter().map(said).sum::<usize>(), ranks);
@@ -463,11 +464,11 @@ fn oversubscribed_neighbours_stay_together() {
     if all.len() == 1 {
         return;
     }
-    on_cpus(true, ranks, 4096, move |node| {
-        assert!(node.pin_with_neighbours(1000).is_none());
-        let pin = node.pin_with_neighbours(4 << 20);
-        let (here, part) = (CpuSet::affinity().unwrap(), node.rank() * all.len() / ranks);
-        assert!(pin.is_some() && here.iter().eq(all.iter().nth(part)), "rank {} on {here}", node.rank());
+    on_cpus(true, ranks, 4096, move |board| {
+        assert!(board.pin_with_neighbours(1000).is_none());
+        let pin = board.pin_with_neighbours(4 << 20);
+        let (here, part) = (CpuSet::affinity().unwrap(), board.rank() * all.len() / ranks);
+        assert!(pin.is_some() && here.iter().eq(all.iter().nth(part)), "rank {} on {here}", board.rank());
         drop(pin);
         assert_eq!(CpuSet::affinity().unwrap(), all);
     });
@@ -475,22 +476,22 @@ fn oversubscribed_neighbours_stay_together() {
 
 #[test]
 fn different_calls_are_found() {
-    everybody(2, 4096, |mut node| {
-        node.barrier(&mut Yield).unwrap();
+    everybody(2, 4096, |mut board| {
+        board.barrier(&mut Yield).unwrap();
         let mut words = [0; 4];
-        let error = match node.rank() {
-            0 => node.barrier(&mut Yield),
-            _ => node.allgather(&mut Yield, 8, None, &dense(&mut words)),
+        let error = match board.rank() {
+            0 => board.barrier(&mut Yield),
+            _ => board.allgather(&mut Yield, 8, None, &dense(&mut words)),
         };
         let error = error.unwrap_err();
         assert_eq!(error.class(), MPI_ERR_OTHER);
-        let again = node.barrier(&mut Yield).unwrap_err();
+        let again = board.barrier(&mut Yield).unwrap_err();
         assert!(again.text().contains("different collective calls") || again.text().contains("MPI_WakeFence"));
     });
-    everybody(3, 4096, |mut node| {
+    everybody(3, 4096, |mut board| {
         let mut words = [0; 4];
-        let words = &mut words[..2 + node.rank() / 2];
-        match (node.rank(), node.bcast(&mut Yield, 0, &dense(words))) {
+        let words = &mut words[..2 + board.rank() / 2];
+        match (board.rank(), board.bcast(&mut Yield, 0, &dense(words))) {
             (2, Err(error)) => {
                 assert_eq!(error.class(), MPI_ERR_COUNT);
                 assert!(error.text().contains("MPI_Bcast(16 bytes, root 0)"), "{}", error.text());
@@ -498,22 +499,22 @@ fn different_calls_are_found() {
             }
             (2, Ok(())) => panic!("a wrong length is taken"),
             // The error may be noticed after the operation.
-            (_, result) => assert!(result.is_ok() || node.barrier(&mut Yield).is_err()),
+            (_, result) => assert!(result.is_ok() || board.barrier(&mut Yield).is_err()),
         }
     });
 }
 
 /// Both ranks wait for the other's data: at least one of them reports both calls.
 fn both_wait(
-    call: impl Fn(&mut Node, usize) -> Result<()> + Send + Sync + 'static,
+    call: impl Fn(&mut SharedBoard, usize) -> Result<()> + Send + Sync + 'static,
     class: i32,
     words: [&'static str; 2],
 ) {
     let told = Arc::new(std::sync::Mutex::new(Vec::new()));
     let telling = Arc::clone(&told);
-    everybody(2, 4096, move |mut node| {
-        let other = 1 - node.rank();
-        let error = call(&mut node, other).unwrap_err();
+    everybody(2, 4096, move |mut board| {
+        let other = 1 - board.rank();
+        let error = call(&mut board, other).unwrap_err();
         telling.lock().unwrap().push(error);
     });
     let told = told.lock().unwrap();
@@ -524,11 +525,11 @@ fn both_wait(
 
 #[test]
 fn ranks_that_wait_for_each_other_get_an_error() {
-    let bcast = |node: &mut Node, root| node.bcast(&mut Yield, root, &dense(&mut [0; 2]));
+    let bcast = |board: &mut SharedBoard, root| board.bcast(&mut Yield, root, &dense(&mut [0; 2]));
     both_wait(bcast, MPI_ERR_ROOT, ["MPI_Bcast(16 bytes, root 0)", "MPI_Bcast(16 bytes, root 1)"]);
-    let mixed = |node: &mut Node, _| match node.rank() {
-        0 => node.gather(&mut Yield, 0, 8, Some(&dense(&mut [0])), Some(&dense(&mut [0; 2]))),
-        _ => node.scatter(&mut Yield, 0, 8, None, Some(&dense(&mut [0]))),
+    let mixed = |board: &mut SharedBoard, _| match board.rank() {
+        0 => board.gather(&mut Yield, 0, 8, Some(&dense(&mut [0])), Some(&dense(&mut [0; 2]))),
+        _ => board.scatter(&mut Yield, 0, 8, None, Some(&dense(&mut [0]))),
     };
     both_wait(mixed, MPI_ERR_OTHER, ["MPI_Gather(8 bytes, root 0)", "MPI_Scatter(8 bytes, root 0)"]);
 }
@@ -536,30 +537,31 @@ fn ranks_that_wait_for_each_other_get_an_error() {
 #[test]
 fn an_unseen_mismatch_is_found_by_the_next_call() {
     // Each rank sends and none receives.
-    let call = |node: &mut Node, other| {
-        node.bcast(&mut Yield, 1 - other, &dense(&mut [0; 2]))?;
-        node.barrier(&mut Yield)
+    let call = |board: &mut SharedBoard, other| {
+        board.bcast(&mut Yield, 1 - other, &dense(&mut [0; 2]))?;
+        board.barrier(&mut Yield)
     };
     both_wait(call, MPI_ERR_ROOT, ["MPI_Bcast(16 bytes, root 0)", "MPI_Bcast(16 bytes, root 1)"]);
     // The third rank writes no entry in the first call; its history shows the difference.
-    everybody(3, 4096, |mut node| {
-        let root = usize::from(node.rank() > 0);
-        let result = node.bcast(&mut Yield, root, &dense(&mut [0; 2]));
-        let result = result.and_then(|()| node.barrier(&mut Yield));
+    everybody(3, 4096, |mut board| {
+        let root = usize::from(board.rank() > 0);
+        let result = board.bcast(&mut Yield, root, &dense(&mut [0; 2]));
+        let result = result.and_then(|()| board.barrier(&mut Yield));
         assert!(result.is_err());
     });
 }
 
 #[test]
 fn a_rank_that_has_left_is_not_waited_for() {
-    everybody(3, 4096, |mut node| {
-        let rank = node.rank();
-        let reduced = node.gather(&mut Yield, 0, 8, Some(&dense(&mut [0])), (rank == 0).then_some(&dense(&mut [0; 3])));
+    everybody(3, 4096, |mut board| {
+        let rank = board.rank();
+        let reduced =
+            board.gather(&mut Yield, 0, 8, Some(&dense(&mut [0])), (rank == 0).then_some(&dense(&mut [0; 3])));
         assert!(reduced.is_ok(), "what a rank gave before it left counts: {reduced:?}");
         if rank > 0 {
-            return node.leave();
+            return board.leave();
         }
-        let error = node.barrier(&mut Yield).unwrap_err();
+        let error = board.barrier(&mut Yield).unwrap_err();
         assert_eq!(error.class(), MPI_ERR_OTHER);
         assert!(error.text().contains("rank 1 of the communicator has called MPI_Finalize"), "{}", error.text());
     });

@@ -146,7 +146,7 @@ fn background_ways(ranks: usize) -> BackgroundWays {
 }
 
 /// This rank's use of a board, which the ranks of a communicator on one node share.
-pub struct Node {
+pub struct SharedBoard {
     member: BoardMember,
     mapping: Arc<Mapping>,
     /// The process of each rank.
@@ -169,7 +169,7 @@ pub struct Node {
     can_go_on: bool,
 }
 
-impl Node {
+impl SharedBoard {
     /// Bytes of shared memory for so many ranks with staging buffers of so many bytes.
     pub fn memory_for(ranks: usize, staging: usize) -> usize {
         BoardMember::memory_for(ranks, staging)
@@ -184,13 +184,13 @@ impl Node {
         staging: usize,
         barrier: WakeFence,
         oversubscribed: bool,
-    ) -> Option<Node> {
+    ) -> Option<SharedBoard> {
         let mapping = Arc::new(mapping);
         let member = BoardMember::new(Arc::clone(&mapping), members.len(), staging, rank)?;
         let cpus = if oversubscribed { Facts::OVERSUBSCRIBED } else { Facts::CPU_EACH };
         let staging = if member.largest_place() >= LARGE_STAGING { Facts::LARGE_STAGING } else { Facts::SMALL_STAGING };
         let facts = Facts::BOARD.and(cpus).and(staging);
-        let mut node = Node {
+        let mut board = SharedBoard {
             one_round: 0,
             choices: Choices::new(members.len(), facts),
             background: background_ways(members.len()),
@@ -205,8 +205,8 @@ impl Node {
             history: 0,
             can_go_on: false,
         };
-        node.add_facts(Facts::NONE);
-        Some(node)
+        board.add_facts(Facts::NONE);
+        Some(board)
     }
 
     /// Adds what all ranks together can do: copy directly, use huge pages.
@@ -239,7 +239,7 @@ impl Node {
 
     /// The same for an operation that goes on in the background.
     pub fn background_shape(&self, kind: Kind, bytes: usize) -> Shape {
-        Node::background_shape_of(kind, self.ranks(), bytes)
+        SharedBoard::background_shape_of(kind, self.ranks(), bytes)
     }
 
     /// The same for an operation of so many ranks over a board that is yet to be made.
@@ -294,7 +294,7 @@ impl Node {
     }
 
     /// Compares all our calls with those of ranks that are leaving or have left. `history` as for
-    /// [`Node::set_history`]. Ranks that did not wait for each other in their last call may have
+    /// [`SharedBoard::set_history`]. Ranks that did not wait for each other in their last call may have
     /// missed that their calls differed. A mismatch that was reported before is not reported again.
     pub fn compare_before_leaving(&mut self, history: u64) -> Option<oxmpi_abi::Error> {
         if self.member.is_broken() {
@@ -572,7 +572,7 @@ impl Node {
         Ok(())
     }
 
-    /// As [`Node::write`], for one rank that should find the bytes soon.
+    /// As [`SharedBoard::write`], for one rank that should find the bytes soon.
     #[inline]
     fn write_for_one(
         &mut self,

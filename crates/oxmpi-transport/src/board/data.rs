@@ -3,7 +3,7 @@
 //! Long blocks go in pieces, one round each. The writer waits for the readers only when its staging
 //! buffer is full.
 
-use super::{CallSignature, Node, Wait, demote_lines, pack, pieces, unpack, unpack_streaming};
+use super::{CallSignature, SharedBoard, Wait, demote_lines, pack, pieces, unpack, unpack_streaming};
 use crate::local;
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
@@ -14,7 +14,7 @@ use oxmpi_datatype::{Source, Target};
 /// Bounds for the pieces of a broadcast: small enough that reading one overlaps writing the next.
 const BROADCAST: (usize, usize) = (16 << 10, 64 << 10);
 
-impl Node {
+impl SharedBoard {
     /// `MPI_Bcast`.
     pub fn bcast(&mut self, wait: &mut impl Wait, root: usize, buf: &Target<'_>) -> Result<()> {
         let call = CallSignature::rooted(Fun::Bcast, None, root, buf.len());

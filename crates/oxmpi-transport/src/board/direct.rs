@@ -5,7 +5,7 @@
 //! need. A buffer with gaps goes through dense memory of our own, so that all ranks do the same
 //! whatever their layouts are.
 
-use super::{CallSignature, Node, Reduction, Wait, pieces, unpack, unpack_streaming};
+use super::{CallSignature, Reduction, SharedBoard, Wait, pieces, unpack, unpack_streaming};
 use crate::local;
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
@@ -72,7 +72,7 @@ fn copy_own(send: &Source<'_>, from: usize, recv: &Target<'_>, to: usize, block:
     }
 }
 
-impl Node {
+impl SharedBoard {
     /// Whether the kernel lets this rank read and write the memory of the next one. All ranks ask
     /// together.
     pub fn probe(&mut self, wait: &mut impl Wait) -> Result<bool> {
@@ -304,7 +304,7 @@ impl Node {
     }
 
     /// Combines the elements that all ranks have at an offset in the memory that they show, ours at
-    /// `own`; at most a [piece](Node::piece). Reads the next rank first: if all ranks began with
+    /// `own`; at most a [piece](SharedBoard::piece). Reads the next rank first: if all ranks began with
     /// the same one, they would wait for its lock in the kernel.
     ///
     /// # Safety

@@ -8,7 +8,7 @@
 //!
 //! All ranks synchronise once, to exchange the addresses of steal tables, areas and buffers.
 
-use super::{CallSignature, Node, Reduction, Wait, call};
+use super::{CallSignature, Reduction, SharedBoard, Wait, call};
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
 use oxmpi_base::steal_table::{AREAS, StealTable};
@@ -42,7 +42,7 @@ struct Work<'a> {
     copy: unsafe fn(*const u8, *mut u8, usize),
 }
 
-impl Node {
+impl SharedBoard {
     /// # Safety
     /// `own` can be read and `out` written for the elements of the reduction.
     pub(super) unsafe fn allreduce_in_parts(
@@ -168,7 +168,7 @@ impl Node {
     /// our buffer.
     ///
     /// # Safety
-    /// As for [`Node::finish_piece`].
+    /// As for [`SharedBoard::finish_piece`].
     unsafe fn compute(&mut self, wait: &mut impl Wait, work: &Work, piece: usize, rank: usize) -> Result<bool> {
         let index = piece as u64;
         if !work.table(rank).is_free(index) || !work.table(rank).claim(index) {

@@ -1,12 +1,12 @@
 //! Background operations: the rounds of the blocking ones, begun and ended without waiting in
 //! between.
 //!
-//! [`Node::advance`] advances a [`BoardRun`] whenever its process makes progress. A board has one
+//! [`SharedBoard::advance`] advances a [`BoardRun`] whenever its process makes progress. A board has one
 //! round at a time, so a run begins when the previous one has ended, in the order of the calls;
 //! `oxmpi-core/src/collective/board.rs` keeps that order. Nothing here waits: a run that cannot
 //! continue says so and is advanced again later.
 
-use super::{CallSignature, Node, Reduction, Shares, Wait};
+use super::{CallSignature, Reduction, SharedBoard, Shares, Wait};
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::board::ENTRY_BYTES;
@@ -216,7 +216,7 @@ impl BoardRun {
     }
 }
 
-impl Node {
+impl SharedBoard {
     /// The algorithm of a background operation of so many bytes; `None` if it goes by messages.
     #[inline]
     pub fn background_way(&self, kind: Kind, bytes: usize) -> Option<BoardWay> {
@@ -224,7 +224,7 @@ impl Node {
         ways.iter().rev().find(|(from, _)| *from <= bytes).and_then(|(_, way)| *way)
     }
 
-    /// A run of an operation with this algorithm. `history` as for [`Node::set_history`].
+    /// A run of an operation with this algorithm. `history` as for [`SharedBoard::set_history`].
     pub fn run(&self, work: Work, way: BoardWay, history: u64) -> BoardRun {
         let (total, most) = match &work {
             Work::Barrier => (0, 1),
@@ -248,7 +248,7 @@ impl Node {
     }
 
     /// Advances a run as far as possible without waiting. The runs of a board are advanced one
-    /// after another. After an error, call [`Node::abandon`].
+    /// after another. After an error, call [`SharedBoard::abandon`].
     pub fn advance(&mut self, run: &mut BoardRun, wait: &mut impl Wait) -> Result<Advance> {
         let mut advance = Advance::Waiting;
         loop {

@@ -5,7 +5,7 @@
 //! it. Long operations: each rank computes a part for all or, with one root, adds its elements to
 //! those of the ranks before it.
 
-use super::{CallSignature, Node, Wait, pieces};
+use super::{CallSignature, SharedBoard, Wait, pieces};
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Op;
@@ -98,7 +98,7 @@ impl Shares<'_> {
 const PART: usize = 1 << 10;
 const PARTS: usize = 8 << 10;
 
-impl Node {
+impl SharedBoard {
     /// `MPI_Allreduce`. In place, `own` is `out`.
     ///
     /// # Safety
@@ -185,7 +185,7 @@ impl Node {
     /// `MPI_Reduce`: `out` is `None` except at the root. In place, `own` is `out` at the root.
     ///
     /// # Safety
-    /// As for [`Node::allreduce`].
+    /// As for [`SharedBoard::allreduce`].
     pub unsafe fn reduce(
         &mut self,
         wait: &mut impl Wait,
@@ -360,7 +360,7 @@ impl Node {
     /// `MPI_Scan`, or `MPI_Exscan` when it is `exclusive`: then the first rank's `out` is not written.
     ///
     /// # Safety
-    /// As for [`Node::allreduce`].
+    /// As for [`SharedBoard::allreduce`].
     pub unsafe fn scan(
         &mut self,
         wait: &mut impl Wait,
