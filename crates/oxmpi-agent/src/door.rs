@@ -29,8 +29,10 @@ use crate::requests::{Awaited, Watchers};
 
 /// Time for a caller to prove the key.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Callers that have not proven it, where no number of agents is expected. The oldest makes room for a new one.
-const MOST_UNPROVEN: usize = 64;
+/// Callers that have said nothing yet, where no number of agents is expected. The oldest makes room for a new one.
+const MOST_SILENT: usize = 64;
+/// Callers that have not proven the key. As many ranks may call at once.
+const MOST_UNPROVEN: usize = 1024;
 
 pub struct Door {
     /// `None` while nobody of another host has to come in.
@@ -220,19 +222,45 @@ impl Door {
         if !self.is_open() {
             return;
         }
-        let most_unproven = self.agents.as_ref().map_or(0, |agents| 2 * agents.count).max(MOST_UNPROVEN);
+        let most_silent = self.agents.as_ref().map_or(0, |agents| 2 * agents.count).max(MOST_SILENT);
         while let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
             if stream.set_nonblocking(true).is_err() {
                 continue;
             }
             let _ = stream.set_nodelay(true);
-            if self.callers.len() >= most_unproven {
-                self.callers.remove(0);
-            }
+            self.make_room(now, most_silent);
             self.callers.push(Caller { stream, since: now, got: Vec::new(), hello: None, is_unknown: false });
         }
+        self.hear_callers(now, true);
+        let waiting = std::mem::take(&mut self.proven);
+        waiting.into_iter().for_each(|(arrival, slot, stream)| self.hand(arrival, slot, stream));
+        self.watchers.work();
+    }
+
+    /// Makes room for one more caller, if there is none: of those that have said nothing, once all were heard.
+    fn make_room(&mut self, now: Instant, most_silent: usize) {
+        if self.callers.len() < most_silent {
+            return;
+        }
+        self.hear_callers(now, false);
+        let is_silent = |caller: &Caller| caller.hello.is_none();
+        let too_many_silent = self.callers.iter().filter(|caller| is_silent(caller)).count() >= most_silent;
+        if too_many_silent || self.callers.len() >= MOST_UNPROVEN.max(most_silent) {
+            let may_go = self.callers.iter().enumerate().filter(|(_, caller)| is_silent(caller) || !too_many_silent);
+            if let Some((oldest, _)) = may_go.min_by_key(|(_, caller)| caller.since) {
+                self.callers.swap_remove(oldest);
+            }
+        }
+    }
+
+    /// `again`: those with an unknown key have their second look; the requests of the ranks have been read since the first.
+    fn hear_callers(&mut self, now: Instant, again: bool) {
         let mut index = 0;
         while index < self.callers.len() {
+            if self.callers[index].is_unknown && !again {
+                index += 1;
+                continue;
+            }
             match self.hear(index) {
                 Heard::More if now < self.callers[index].since + PATIENCE => index += 1,
                 Heard::More | Heard::Refused => drop(self.callers.swap_remove(index)),
@@ -242,9 +270,6 @@ impl Door {
                 }
             }
         }
-        let waiting = std::mem::take(&mut self.proven);
-        waiting.into_iter().for_each(|(arrival, slot, stream)| self.hand(arrival, slot, stream));
-        self.watchers.work();
     }
 
     fn hear(&mut self, index: usize) -> Heard {
@@ -496,9 +521,26 @@ mod tests {
         let mut attempt = network.connect(at(1, 0)).unwrap();
         assert!(finish(&mut node, &mut attempt).is_ok());
         assert!(node.arrivals[0].take().unwrap().is_some());
-        assert!(node.door.callers.len() <= MOST_UNPROVEN);
+        assert!(node.door.callers.len() <= MOST_SILENT);
         node.door.work(Instant::now() + PATIENCE);
         assert!(node.door.callers.is_empty());
+    }
+
+    /// All ranks of a large job may have something for one of them at the same moment.
+    #[test]
+    fn many_callers_at_once_come_in() {
+        let mut node = node(1);
+        let network = network(node.door.port().unwrap(), &key(), JOB);
+        let mut attempts: Vec<Attempt> = (0..3 * MOST_SILENT).map(|_| network.connect(at(1, 0)).unwrap()).collect();
+        // All have said hello before the agent looks for the first time.
+        attempts.iter_mut().for_each(|attempt| assert!(attempt.step().unwrap().is_none()));
+        let start = Instant::now();
+        while !attempts.is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(20), "{} wait", attempts.len());
+            node.door.work(Instant::now());
+            attempts.retain_mut(|attempt| attempt.step().unwrap().is_none());
+            while taken(&mut node.arrivals[0]).is_some() {}
+        }
     }
 
     /// The network of a process of another job that was introduced with a key.

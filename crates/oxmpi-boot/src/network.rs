@@ -48,6 +48,10 @@ const BACK_AFTER: Duration = Duration::from_secs(1);
 const BACK: &str = "a connection from there";
 /// No attempt takes longer.
 const LIMIT: Duration = Duration::from_secs(10);
+/// An agent that many processes call at once lets go of some that have proven nothing yet. They call again after this
+/// time, so often.
+const AGAIN: Duration = Duration::from_millis(50);
+const MOST_AGAIN: usize = 12;
 
 /// The port of a node and its addresses, the best first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -256,6 +260,8 @@ impl Network {
             left,
             callers: Vec::new(),
             failures: Vec::new(),
+            again: Vec::new(),
+            closed: 0,
             next: now,
             until: now + LIMIT,
             back: Back::No,
@@ -361,6 +367,10 @@ pub struct Attempt {
     callers: Vec<Caller>,
     /// Addresses, and why they do not do.
     failures: Vec<(String, String)>,
+    /// Addresses that are called again then.
+    again: Vec<(SocketAddr, Instant)>,
+    /// How often a connection was closed without a word.
+    closed: usize,
     next: Instant,
     until: Instant,
     back: Back,
@@ -384,6 +394,8 @@ struct Caller {
     state: CallState,
     /// What was read of the answer that is awaited.
     got: Vec<u8>,
+    /// The connection was made, and closed without a word.
+    is_closed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -416,16 +428,25 @@ impl Attempt {
                 }
                 Err(why) => {
                     let caller = self.callers.swap_remove(index);
-                    self.failures.push((caller.to.to_string(), why));
                     self.next = now;
+                    self.closed += usize::from(caller.is_closed);
+                    if caller.is_closed && self.closed <= MOST_AGAIN {
+                        self.again.push((caller.to, now + AGAIN));
+                    } else {
+                        self.failures.push((caller.to.to_string(), why));
+                    }
                 }
             }
         }
         if now >= self.next {
             self.call_next(now);
         }
-        let has_failed = self.callers.is_empty() && self.left.is_empty();
-        let is_answered = self.callers.iter().any(|caller| caller.state != CallState::Connecting);
+        let due: Vec<SocketAddr> = self.again.extract_if(.., |(_, at)| now >= *at).map(|(to, _)| to).collect();
+        for to in due {
+            self.call(to);
+        }
+        let has_failed = self.has_failed();
+        let is_answered = self.closed > 0 || self.callers.iter().any(|caller| caller.state != CallState::Connecting);
         if (has_failed || now >= self.back_at && !is_answered) && matches!(self.back, Back::Possible(..)) {
             self.ask_back(now);
         }
@@ -433,6 +454,7 @@ impl Attempt {
             return Ok(Some(connection));
         }
         if now >= self.until {
+            self.failures.extend(self.again.drain(..).map(|(to, _)| (to.to_string(), CLOSED.into())));
             let late = self.callers.drain(..).map(|caller| (caller.to.to_string(), "no answer".into()));
             self.failures.extend(late);
             self.left.clear();
@@ -442,7 +464,12 @@ impl Attempt {
             }
         }
         let may_come = matches!(self.back, Back::Asked(_));
-        if self.callers.is_empty() && self.left.is_empty() && !may_come { Err(self.failure()) } else { Ok(None) }
+        if self.has_failed() && !may_come { Err(self.failure()) } else { Ok(None) }
+    }
+
+    /// Whether no address is left that could answer.
+    fn has_failed(&self) -> bool {
+        self.callers.is_empty() && self.left.is_empty() && self.again.is_empty()
     }
 
     /// Asks the other node to connect to this one, and stops calling it: it must get one connection, not two.
@@ -458,6 +485,7 @@ impl Attempt {
             Ok(ours) => {
                 (self.back, self.until) = (Back::Asked(ours), now + LIMIT);
                 self.left.clear();
+                self.again.clear();
                 self.callers.clear();
             }
             // The agent has much to do: once more at the next step.
@@ -499,16 +527,27 @@ impl Attempt {
     fn call_next(&mut self, now: Instant) {
         self.next = now + STAGGER;
         while let Some(to) = self.left.pop() {
-            let begun = dial::begin_connect(&to).and_then(|socket| {
-                self.ready.add(socket.as_fd(), 1, Interest::ReadAndWrite)?;
-                Ok(TcpStream::from(socket))
-            });
-            match begun {
-                Ok(stream) => {
-                    self.callers.push(Caller { to, stream, state: CallState::Connecting, got: Vec::new() });
-                    return;
-                }
-                Err(error) => self.failures.push((to.to_string(), error.to_string())),
+            if self.call(to) {
+                return;
+            }
+        }
+    }
+
+    /// Calls an address; `false` if that cannot even begin.
+    fn call(&mut self, to: SocketAddr) -> bool {
+        let begun = dial::begin_connect(&to).and_then(|socket| {
+            self.ready.add(socket.as_fd(), 1, Interest::ReadAndWrite)?;
+            Ok(TcpStream::from(socket))
+        });
+        match begun {
+            Ok(stream) => {
+                let state = CallState::Connecting;
+                self.callers.push(Caller { to, stream, state, got: Vec::new(), is_closed: false });
+                true
+            }
+            Err(error) => {
+                self.failures.push((to.to_string(), error.to_string()));
+                false
             }
         }
     }
@@ -571,7 +610,10 @@ impl Caller {
 
     /// A new connection has room for so few bytes.
     fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
-        (&self.stream).write_all(bytes).map_err(|error| error.to_string())
+        (&self.stream).write_all(bytes).map_err(|error| {
+            self.is_closed = matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe);
+            error.to_string()
+        })
     }
 
     fn read<const N: usize>(&mut self) -> Result<Option<[u8; N]>, String> {
@@ -584,16 +626,24 @@ impl Caller {
             let mut buffer = [0; CHALLENGE_BYTES];
             let most = (count - self.got.len()).min(buffer.len());
             match (&self.stream).read(&mut buffer[..most]) {
-                Ok(0) => return Err("it closed the connection".into()),
+                Ok(0) => {
+                    self.is_closed = true;
+                    return Err(CLOSED.into());
+                }
                 Ok(got) => self.got.extend_from_slice(&buffer[..got]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-                Err(error) => return Err(error.to_string()),
+                Err(error) => {
+                    self.is_closed = error.kind() == io::ErrorKind::ConnectionReset;
+                    return Err(error.to_string());
+                }
             }
         }
         Ok(true)
     }
 }
+
+const CLOSED: &str = "it closed the connection";
 
 /// A name of at most [`NAME`] bytes.
 fn cut(name: &str) -> &str {
@@ -691,5 +741,27 @@ mod tests {
         }
         let mut nowhere = network.connect(process(&network, 0, 0)).unwrap();
         assert!(nowhere.step().unwrap_err().contains("no address"));
+    }
+
+    /// An agent that is called by many lets go of some, which must not fail for that.
+    #[test]
+    fn a_caller_that_is_let_go_without_a_word_calls_again() {
+        let agent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        agent.set_nonblocking(true).unwrap();
+        let port = agent.local_addr().unwrap().port();
+        let addresses = vec!["127.0.0.1".parse().unwrap()];
+        let network = network(&[NodePort::default(), NodePort { port, addresses, host: "far".into() }]);
+        let mut attempt = network.connect(process(&network, 1, 3)).unwrap();
+        let mut calls = 0;
+        let error = loop {
+            calls += usize::from(agent.accept().is_ok());
+            match attempt.step() {
+                Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+                Ok(Some(_)) => panic!("there is a connection"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(calls, 1 + MOST_AGAIN);
+        assert_eq!(error.matches("127.0.0.1").count(), 1, "{error}");
     }
 }
