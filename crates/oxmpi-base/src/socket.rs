@@ -176,6 +176,23 @@ pub fn receive(from: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<usize> {
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
+/// Acknowledges what has come over a TCP connection at once.
+pub fn acknowledge_now(connection: BorrowedFd<'_>) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    let length = size_of_val(&on) as libc::socklen_t;
+    // SAFETY: the option is a number, which lives until the call returns.
+    let done = unsafe {
+        libc::setsockopt(
+            connection.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_QUICKACK,
+            std::ptr::from_ref(&on).cast(),
+            length,
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// A set of descriptors of which some may be ready.
 pub struct ReadySet {
     epoll: OwnedFd,

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! `length` counts the bytes behind the header. `total` is the message's length, for bulk bytes the operation of the
-//! receiver, for other packets the number that their head carries. All numbers are little-endian. The shard is 0: it is
+//! receiver, for other packets the number that their head carries. The highest bit of `flags` is the link's own. All numbers are little-endian. The shard is 0: it is
 //! there for processes whose threads have queues of their own.
 
 use crate::packet::{CONTROL_WORDS, DATA, EAGER, Head, MORE};
@@ -14,7 +14,7 @@ use crate::packet::{CONTROL_WORDS, DATA, EAGER, Head, MORE};
 pub const HEADER_BYTES: usize = 32;
 
 /// The longest message that is sent without asking its receiver.
-pub const MOST_EAGER: usize = 128 << 10;
+pub const MOST_EAGER: usize = 256 << 10;
 /// The longest message whose bytes travel with its announcement.
 pub const MOST_WITH_BYTES: usize = 4 << 10;
 /// The longest frame of bulk bytes. Other frames pass between two of them.
@@ -22,6 +22,9 @@ pub const MOST_BULK: usize = 256 << 10;
 
 /// Bytes in front of the data of a message that is also an offer.
 pub const OFFER_BYTES: usize = 16;
+
+/// The sender's kernel may keep frames that follow until this one is acknowledged.
+pub const HELD: u8 = 0x80;
 
 /// Frames of the link itself, which no layer above sees.
 pub const PRESS: u8 = 0xf0;
@@ -38,6 +41,8 @@ pub struct Header {
     pub length: u32,
     pub kind: u8,
     pub flags: u8,
+    /// [`HELD`].
+    pub is_held: bool,
     pub sequence: u32,
     pub context: u32,
     pub tag: i32,
@@ -62,7 +67,8 @@ impl Header {
     /// The header of a packet with so many bytes behind it.
     pub fn of(head: &Head, length: usize, sequence: u32) -> Header {
         let Head { kind, flags, context, tag, source, aux } = *head;
-        Header { length: length as u32, kind, flags, sequence, context, tag, source, total: aux.into() }
+        let total = aux.into();
+        Header { length: length as u32, kind, flags, is_held: false, sequence, context, tag, source, total }
     }
 
     /// The header of bulk bytes for an operation of the receiver.
@@ -71,7 +77,7 @@ impl Header {
     }
 
     pub fn link(kind: u8, sequence: u32) -> Header {
-        Header { length: 0, kind, flags: 0, sequence, context: 0, tag: 0, source: 0, total: 0 }
+        Header { length: 0, kind, flags: 0, is_held: false, sequence, context: 0, tag: 0, source: 0, total: 0 }
     }
 
     pub fn head(&self) -> Head {
@@ -82,7 +88,7 @@ impl Header {
     pub fn to_bytes(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..4].copy_from_slice(&self.length.to_le_bytes());
-        (bytes[4], bytes[5]) = (self.kind, self.flags);
+        (bytes[4], bytes[5]) = (self.kind, self.flags | if self.is_held { HELD } else { 0 });
         bytes[8..12].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.context.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.tag.to_le_bytes());
@@ -100,7 +106,8 @@ impl Header {
         let header = Header {
             length: word(0),
             kind: bytes[4],
-            flags: bytes[5],
+            flags: bytes[5] & !HELD,
+            is_held: bytes[5] & HELD != 0,
             sequence: word(8),
             context: word(12),
             tag: word(16) as i32,
@@ -141,6 +148,9 @@ mod tests {
         assert_eq!(bytes[..6], [100, 0, 0, 0, EAGER, 0]);
         assert_eq!(Header::from_bytes(&bytes), Ok((header, Form::Message { prefix: 0 })));
         assert_eq!(header.head(), head);
+        let held = Header { is_held: true, ..header };
+        assert_eq!(held.to_bytes()[5], HELD);
+        assert_eq!(Header::from_bytes(&held.to_bytes()), Ok((held, Form::Message { prefix: 0 })));
         let bulk = Header::bulk(u64::MAX, MOST_BULK, 3);
         assert_eq!(Header::from_bytes(&bulk.to_bytes()), Ok((bulk, Form::Bulk)));
     }

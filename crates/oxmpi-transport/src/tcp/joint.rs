@@ -171,6 +171,11 @@ impl Connection {
         let (here, there) = (text(socket.local_addr()), text(socket.peer_addr()));
         Ok(Connection { socket, here, there })
     }
+
+    /// Whether the kernel may keep short segments until those before them are acknowledged.
+    pub fn hold_short(&self, on: bool) -> io::Result<()> {
+        self.socket.set_nodelay(!on)
+    }
 }
 
 impl AsFd for Connection {

@@ -6,6 +6,7 @@
 //! frame.rs     the layout of what travels, and what cannot be
 //! joint.rs     what the two ends of a link share
 //! tx.rs        the sending end
+//! burst.rs     short messages that the kernel may put together
 //! rx.rs        the receiving end
 //! network.rs   all links of a process
 //! poll.rs      one turn: whose socket is ready, connections that come
@@ -19,6 +20,7 @@
 //! If both sides connect at once, the connection of the lower process stays. The higher one sends SWITCH as its last
 //! frame on its own connection, and goes on with the other; frames are handled in the order of their numbers.
 
+mod burst;
 pub mod connect;
 pub(crate) mod frame;
 mod jobs;

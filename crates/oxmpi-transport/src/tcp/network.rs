@@ -44,6 +44,8 @@ pub(crate) struct Network {
     pub parted: Vec<Peer>,
     /// Those whose sending end has something that waits.
     pub busy: Vec<Peer>,
+    /// Those who were sent short messages since the last turn, which the kernel may keep.
+    pub bursts: Vec<Peer>,
     /// The peer whose socket is read in every turn, and the turns in which it had nothing.
     pub recent: Option<Peer>,
     pub idle_turns: u32,
@@ -90,6 +92,7 @@ impl Network {
             traffic: BTreeMap::new(),
             parted: Vec::new(),
             busy: Vec::new(),
+            bursts: Vec::new(),
             recent: None,
             idle_turns: 0,
             turn: 0,
@@ -134,6 +137,7 @@ impl Network {
     pub fn forget(&mut self, peer: Peer) {
         self.peers.retain(|&known| known != peer);
         self.busy.retain(|&known| known != peer);
+        self.bursts.retain(|&known| known != peer);
         self.opened.retain(|(known, _)| *known != peer);
         self.early.retain(|(known, _)| *known != peer);
         self.writing.retain(|(known, _)| *known != peer);
@@ -165,9 +169,12 @@ impl Network {
     }
 
     /// Notes that the sending end of a peer may have something that waits, and that the peer may answer.
-    pub fn note_sent(&mut self, peer: Peer, is_waiting: bool) {
+    pub fn note_sent(&mut self, peer: Peer, is_waiting: bool, may_be_burst: bool) {
         if is_waiting && !self.busy.contains(&peer) {
             self.busy.push(peer);
+        }
+        if may_be_burst && !self.bursts.contains(&peer) {
+            self.bursts.push(peer);
         }
         (self.recent, self.idle_turns) = (Some(peer), 0);
     }

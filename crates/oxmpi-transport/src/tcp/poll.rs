@@ -56,6 +56,11 @@ impl Incoming {
         for (peer, joint) in std::mem::take(&mut network.opened) {
             self.open_tcp(peer, joint);
         }
+        for peer in network.bursts.drain(..) {
+            if let Far::Tcp(tcp) = tx.far_entry(peer) {
+                tcp.release();
+            }
+        }
         let has_slept = network.sleeper.has_slept();
         if has_slept {
             for (peer, connection) in std::mem::take(&mut network.writing) {
@@ -135,7 +140,12 @@ impl Incoming {
     pub fn was_read(&mut self, tx: &mut Outgoing, peer: Peer, moved: bool) {
         let Some(network) = &mut tx.network else { return };
         if moved {
-            (network.recent, network.idle_turns) = (Some(peer), 0);
+            network.idle_turns = 0;
+            if let Some(last) = network.recent.replace(peer).filter(|&last| last != peer)
+                && let Some(rx) = self.tcp(last)
+            {
+                rx.acknowledge();
+            }
         }
         let Some(rx) = self.tcp(peer) else { return };
         let is_dry = rx.is_dry();
@@ -360,9 +370,12 @@ impl Outgoing {
 
     /// Notes that something was sent to a peer of another node, or is to be.
     pub(crate) fn note_sent(&mut self, peer: Peer) {
-        let is_waiting = matches!(self.far_entry(peer), Far::Tcp(tcp) if tcp.wants_room());
+        let (is_waiting, may_be_burst) = match self.far_entry(peer) {
+            Far::Tcp(tcp) => (tcp.wants_room(), tcp.may_be_burst()),
+            _ => (false, false),
+        };
         if let Some(network) = &mut self.network {
-            network.note_sent(peer, is_waiting);
+            network.note_sent(peer, is_waiting, may_be_burst);
         }
     }
 

@@ -41,6 +41,8 @@ struct Stream {
     is_bulk: bool,
     /// Something has come.
     is_used: bool,
+    /// The peer's kernel may wait for an acknowledgement of what was read.
+    owes_acknowledgement: bool,
 }
 
 /// The frame whose bytes come.
@@ -68,6 +70,9 @@ const FRONT: usize = 64;
 /// And behind it, since packets have whole cells.
 const SLACK: usize = 64;
 const BUFFER: usize = 64 << 10;
+/// Longer frames go straight to their place, as far as possible: what follows a header of one is read in another call.
+/// For shorter ones the copy costs less than that call.
+const MOST_STAGED: usize = 16 << 10;
 /// Of a long frame, what is read with its header.
 const BULK_READ: usize = 1 << 10;
 /// Shorter rests go through the buffer.
@@ -96,6 +101,7 @@ impl TcpRx {
             is_dry: false,
             is_bulk: false,
             is_used: false,
+            owes_acknowledgement: false,
         });
     }
 
@@ -107,6 +113,11 @@ impl TcpRx {
     /// The kernel says that there is something to read.
     pub fn set_ready(&mut self) {
         self.streams.iter_mut().for_each(|stream| stream.is_dry = false);
+    }
+
+    /// The sockets are not read in every turn any more.
+    pub fn acknowledge(&mut self) {
+        self.streams.iter_mut().for_each(Stream::acknowledge);
     }
 
     pub fn set_pressure(&self, on: bool) {
@@ -289,7 +300,8 @@ impl Stream {
                             return Err(nonsense("a frame out of order"));
                         }
                         self.start += HEADER_BYTES;
-                        self.is_bulk = header.length as usize > BULK_READ;
+                        self.is_bulk = header.length as usize > MOST_STAGED;
+                        self.owes_acknowledgement = header.is_held;
                         self.body = Some(Body {
                             header,
                             form,
@@ -392,6 +404,14 @@ impl Stream {
         is_over
     }
 
+    /// Acknowledges what was read, if the peer may wait for it.
+    fn acknowledge(&mut self) {
+        if std::mem::take(&mut self.owes_acknowledgement) {
+            // One that cannot be sent now is sent by the kernel, if later.
+            let _ = socket::acknowledge_now(self.connection.as_fd());
+        }
+    }
+
     fn link_frame(&mut self, joint: &Joint) -> Result<(), End> {
         let kind = self.body.take().map(|body| body.header.kind);
         match kind {
@@ -443,6 +463,7 @@ impl Stream {
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.is_dry = true;
+                self.acknowledge();
                 Ok(0)
             }
             Err(error) if !self.is_used => Err(End::Unused(error.to_string())),

@@ -4,6 +4,7 @@
 //! A frame that has begun is finished before another one begins. If the socket takes a part of a long one, the rest stays
 //! with its message ([`Unfinished`]): other packets find the link full until the message has sent it.
 
+use super::burst::{Burst, Change};
 use super::frame::*;
 use super::joint::{Connection, Joint};
 use crate::end::Full;
@@ -36,6 +37,7 @@ pub(crate) struct TcpTx {
     said_bye: bool,
     /// The socket took nothing of a frame that was to begin.
     is_refused: bool,
+    burst: Burst,
     pieces: Vec<Piece>,
 }
 
@@ -70,6 +72,7 @@ impl TcpTx {
             said_leave: false,
             said_bye: false,
             is_refused: false,
+            burst: Burst::default(),
             pieces: Vec::new(),
         }
     }
@@ -122,6 +125,7 @@ impl TcpTx {
         }
         self.flush();
         if self.queue.is_empty() {
+            self.release();
             self.connection = self.next.take();
         }
     }
@@ -230,7 +234,31 @@ impl TcpTx {
         self.queue.extend_from_slice(&header.to_bytes());
         body.iter().for_each(|word| self.queue.extend_from_slice(&word.to_le_bytes()));
         self.flush();
+        self.release();
         Ok(())
+    }
+
+    /// Whether short messages were sent that may become a burst, or are one.
+    pub fn may_be_burst(&self) -> bool {
+        self.burst.has_begun()
+    }
+
+    /// The kernel sends what it has kept. What follows may be a burst again.
+    pub fn release(&mut self) {
+        self.burst.end();
+        if self.burst.is_held {
+            self.hold(false);
+        }
+    }
+
+    #[cold]
+    fn hold(&mut self, on: bool) {
+        // A kernel that refuses it sends at once, as before.
+        if let Some(connection) = &self.connection
+            && connection.hold_short(on).is_ok()
+        {
+            self.burst.is_held = on;
+        }
     }
 
     /// Sends a message, or a part of it: the cursor says how much. The rest is sent with [`TcpTx::send_bulk`].
@@ -249,7 +277,12 @@ impl TcpTx {
         if bytes > SHORT {
             return self.begin(Header::of(head, length, self.sequence), None, buf, cursor, bytes);
         }
-        let header = Header::of(head, length, self.next_sequence());
+        match self.burst.next() {
+            Change::None => {}
+            change => self.hold(change == Change::Hold),
+        }
+        let is_held = self.burst.is_held;
+        let header = Header { is_held, ..Header::of(head, length, self.next_sequence()) };
         self.queue.extend_from_slice(&header.to_bytes());
         prefix.iter().for_each(|word| self.queue.extend_from_slice(&word.to_le_bytes()));
         self.pack(buf, cursor, bytes);
@@ -288,6 +321,7 @@ impl TcpTx {
         cursor: &mut Cursor,
         bytes: usize,
     ) -> Result<(), Full> {
+        self.release();
         self.flush();
         self.is_refused = true;
         if !self.queue.is_empty() || self.connection.is_none() {
