@@ -11,6 +11,11 @@ for loss in 0 10; do
     job --net-interface wan0 --host h1:2,198.19.0.2:2 "$bin/traffic" 4
     ended_with 0
     says "0 bytes wrong"
+    # Nobody says that only the tunnel leads there.
+    job --host h1:2,198.19.0.2:2 "$bin/hello"
+    ended_with 0
+    lines 4 "of 4 on h"
+    [ $took -lt 15000 ] || fail "took $took ms"
     heal 2
     kill $wire
     wait $wire

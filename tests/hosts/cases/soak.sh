@@ -9,6 +9,14 @@ kills=${OXMPI_HOST_KILLS:-20}
 RANDOM=${OXMPI_SOAK_SEED:-1}
 # one COMMAND…: one of the processes that a command lists.
 one() { "$@" 2>/dev/null | shuf -n 1 --random-source=<(yes $RANDOM); }
+# How late timers are on average, in ms: a machine with much other work cannot end a job in time.
+lateness() {
+    local begun i
+    begun=$(milliseconds)
+    for ((i = 0; i < 10; i++)); do sleep 0.1; done
+    echo $((($(milliseconds) - begun) / 10 - 100))
+}
+repeated=0
 for ((turn = 1; turn <= kills; turn++)); do
     what=$(echo rank rank agent agent mpirun mpirun ssh ssh sshd sshd wire | tr ' ' '\n' | sed -n $((RANDOM % 11 + 1))p)
     wait=$(echo recv ring sleep | tr ' ' '\n' | sed -n $((RANDOM % 3 + 1))p)
@@ -40,10 +48,28 @@ for ((turn = 1; turn <= kills; turn++)); do
     wire) cut $host && most=10000 ;;
     *) kill -9 $victim ;;
     esac
+    # If it takes too long: what is there then.
+    (
+        sleep $((most / 1000))
+        pgrep -a -f "$stage/bin/mpirun|^ssh |^sshd: |^$bin/" | while read -r pid rest; do
+            echo "    $pid $(awk '/^State/ { print $2 }' /proc/$pid/status) $(cat /proc/$pid/wchan) ${rest:0:150}"
+        done >$lab/late
+    ) 2>/dev/null &
+    watcher=$!
     finish
+    kill $watcher 2>/dev/null
     since=$(($(milliseconds) - event))
     if [ $what = wire ]; then heal $host; fi
-    [ $since -le $most ] || fail "$about: ended after $since ms"
+    echo "$about: ended after $since ms"
+    if [ $since -gt $most ]; then
+        lateness=$(lateness)
+        [ $lateness -gt 30 ] && [ $((++repeated)) -le 20 ] ||
+            fail "$about: ended after $since ms (timers are $lateness ms late); when it was late:"$'\n'"$(cat $lab/late)"
+        echo "turn $turn does not count: timers are $lateness ms late, so others use this machine"
+        nothing_left 20
+        turn=$((turn - 1))
+        continue
+    fi
     if [ $what != wire ] && [ $since -gt ${slowest:=0} ]; then slowest=$since; fi
     case $what in
     mpirun) ended_with 137 ;;
@@ -60,4 +86,4 @@ for ((turn = 1; turn <= kills; turn++)); do
     says_not panicked
     nothing_left 8
 done
-echo "$kills kills, the slowest end of a job after ${slowest:-0} ms"
+echo "$kills kills, the slowest end of a job after ${slowest:-0} ms, $repeated repeated"
