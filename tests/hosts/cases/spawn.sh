@@ -1,5 +1,4 @@
 # MPI_Comm_spawn on the hosts of a job; whatever is killed then, all of both jobs ends, and nothing is left on any host.
-# sample
 # hosts: 3
 # limit: 180
 job --host h1:1,h2:1,h3:2 -n 2 "$bin/spawns" h3,h2 3
