@@ -46,7 +46,7 @@ mod in_use;
 
 use crate::agreement::{AgreementIo, Participants, spans_jobs};
 use crate::ranks::Ranks;
-use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER};
+use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::{Peer, Rank, WorldRank};
@@ -351,7 +351,7 @@ pub async fn join(io: AgreementIo, near: Participants, group: Ranks, bridge: Opt
             return Ok(Joined { context: proposal.context, far: far? });
         }
         let here = match &far {
-            Err(_) => OUT_OF_REACH,
+            Err(error) => out_of_reach(error),
             Ok(_) if io.reserve(proposal.context).await => FREE,
             Ok(_) => IN_USE,
         };
@@ -368,17 +368,24 @@ pub async fn join(io: AgreementIo, near: Participants, group: Ranks, bridge: Opt
         if here == FREE {
             io.release(proposal.context);
         }
-        if verdict == OUT_OF_REACH {
-            return Err(far.err().unwrap_or_else(|| could_not(MPI_ERR_OTHER)));
+        if verdict <= OUT_OF_REACH {
+            let class = if verdict == ENDED { MPI_ERR_PROC_ABORTED } else { MPI_ERR_OTHER };
+            return Err(far.err().unwrap_or_else(|| could_not(class)));
         }
         proposal = Proposal::from_words(&words[1..]);
     }
 }
 
 /// A member's answer to a proposal in [`join`]; the least counts.
-const OUT_OF_REACH: u64 = 0;
-const IN_USE: u64 = 1;
-const FREE: u64 = 2;
+const ENDED: u64 = 0;
+const OUT_OF_REACH: u64 = 1;
+const IN_USE: u64 = 2;
+const FREE: u64 = 3;
+
+/// The answer of a member that cannot reach all of the other group.
+fn out_of_reach(error: &Error) -> u64 {
+    if error.class() == MPI_ERR_PROC_ABORTED { ENDED } else { OUT_OF_REACH }
+}
 
 #[cold]
 fn could_not(class: i32) -> Error {
@@ -463,7 +470,10 @@ impl Lead {
     async fn decide(&self, io: &AgreementIo, least: u64) -> [u64; 3] {
         let other = 1 - self.bridge.rank;
         io.send(&self.bridge, other, &[least]);
-        let Ok(theirs) = io.receive(&self.bridge, other, 1).await else { return [OUT_OF_REACH, 0, 0] };
+        let theirs = match io.receive(&self.bridge, other, 1).await {
+            Ok(theirs) => theirs,
+            Err(error) => return [out_of_reach(&error), 0, 0],
+        };
         let verdict = least.min(theirs[0]);
         if verdict != IN_USE {
             return [verdict, 0, 0];
@@ -473,7 +483,7 @@ impl Lead {
                 let [context, used] = proposal.to_words();
                 [IN_USE, context, used]
             }
-            Err(_) => [OUT_OF_REACH, 0, 0],
+            Err(error) => [out_of_reach(&error), 0, 0],
         }
     }
 }

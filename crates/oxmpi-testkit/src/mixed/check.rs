@@ -100,9 +100,9 @@ fn names_culprit(error: &Error, task: &Task, dead: usize, logs: &[Log]) -> bool 
     let is_left = [MPI_ERR_PROC_ABORTED, MPI_ERR_OTHER].contains(&error.class())
         && text.contains("MPI_Finalize")
         && (0..logs.len()).filter(has_left).any(names);
-    // When two groups join, the leaders learn which rank has ended, and pass on the class of the
-    // error. So do ranks that agree on a file.
-    let is_told = error.class() == MPI_ERR_PROC_ABORTED
+    // When two groups join, the leaders learn which rank has ended, or has left because of that, and
+    // pass on the class of the error. So do ranks that agree on a file.
+    let is_told = [MPI_ERR_PROC_ABORTED, MPI_ERR_OTHER].contains(&error.class())
         && (text.contains("could not join the other group") || text.contains("its error there says why"));
     is_dead || is_left || is_told
 }
