@@ -31,8 +31,10 @@ pub struct FileTask {
 
 #[derive(Default)]
 pub(crate) struct FileTasks {
-    pub(crate) list: Vec<FileTask>,
+    /// Before the list, so that its last job has ended when the list, which has the memory of jobs, is
+    /// dropped.
     worker: Option<Worker>,
+    pub(crate) list: Vec<FileTask>,
 }
 
 impl FileTasks {

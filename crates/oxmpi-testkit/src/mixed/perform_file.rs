@@ -14,6 +14,7 @@ use oxmpi_core::call::{Call, On};
 use oxmpi_core::info::Info;
 use oxmpi_datatype::Datatype;
 use oxmpi_io::Mode;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 impl Runner<'_> {
@@ -57,19 +58,23 @@ impl Runner<'_> {
         // So that no rank reads beyond the end.
         self.access(fh, At::Offset(0), true, true, &mut [0; LENGTH])?;
         let mut seen = Vec::new();
-        for mut action in what.own_actions(step, view.me) {
+        for action in what.own_actions(step, view.me) {
+            // A rank that dies leaves its helper thread behind, which may still use the memory of an access. (A real
+            // process takes the thread with it.) So the memory is freed only after the access.
+            let mut numbers = ManuallyDrop::new(action.numbers);
             let at = match action.kind {
                 FileKind::Write => At::Own,
                 _ => At::Offset(action.offset as i64),
             };
             let writes = action.kind != FileKind::ReadAt;
             if action.request {
-                self.access_with_request(fh, at, writes, action.together, &mut action.numbers)?;
+                self.access_with_request(fh, at, writes, action.together, &mut numbers)?;
             } else {
-                self.access(fh, at, writes, action.together, &mut action.numbers)?;
+                self.access(fh, at, writes, action.together, &mut numbers)?;
             }
+            let numbers = ManuallyDrop::into_inner(numbers);
             if !writes {
-                seen.extend(action.numbers);
+                seen.extend(numbers);
             }
         }
         Ok(seen)
