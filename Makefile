@@ -19,7 +19,8 @@ ifndef RUSTUP_TOOLCHAIN
 endif
 
 .PHONY: help demo test test-all install bench clean
-.PHONY: deps test-deps stage lint unit loom abi hot programs wrappers kills hosts hosts-sample hosts-kills simulated miri soak
+.PHONY: deps test-deps stage lint unit loom abi hot programs programs-hosts programs-hosts-all wrappers kills hosts hosts-sample
+.PHONY: hosts-kills simulated miri soak
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
@@ -97,6 +98,14 @@ programs: stage
 	tests/second-fortran/run $(STAGE) build/tests-second-fortran
 	cargo xtask fuzz-handles --prefix $(STAGE)
 	cargo xtask golden --prefix $(STAGE)
+
+# The same tests on two pretended hosts, one size of each; with all sizes, and on three too.
+programs-hosts: stage
+	cargo xtask test-programs --prefix $(STAGE) --hosts 2 --sample
+
+programs-hosts-all: stage
+	cargo xtask test-programs --prefix $(STAGE) --hosts 2
+	cargo xtask test-programs --prefix $(STAGE) --hosts 3
 
 # The installation as build systems see it.
 wrappers: stage

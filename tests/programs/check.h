@@ -232,6 +232,24 @@ CHECK_UNUSED static void return_errors(void) {
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 }
 
+// The rank of the first process of the world on this host: one number for each host. Every process must call it.
+CHECK_UNUSED static int host_number(void) {
+    MPI_Comm near;
+    int first = -1, world = -1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &world);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, world, MPI_INFO_NULL, &near);
+    MPI_Allreduce(&world, &first, 1, MPI_INT, MPI_MIN, near);
+    MPI_Comm_free(&near);
+    return first;
+}
+
+// Whether the processes of the world are on several hosts. Every process must call it.
+CHECK_UNUSED static int on_hosts(void) {
+    int own = host_number(), most = 0;
+    MPI_Allreduce(&own, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return most > 0;
+}
+
 CHECK_UNUSED static int finish(void) {
     MPI_Finalize();
     return 0;

@@ -5,7 +5,8 @@
 #include "jobs.h"
 #include <signal.h>
 
-enum { LOCK_ONE = 1, LOCK_ALL = 2, BEFORE = 4 };
+// WINDOW: the call needs a window of both jobs, which must share memory for that; if one is on several hosts, they do not.
+enum { LOCK_ONE = 1, LOCK_ALL = 2, BEFORE = 4, WINDOW = 8 };
 
 static MPI_Comm inter, merged;
 static MPI_Win win;
@@ -143,24 +144,27 @@ static const struct {
     {"alltoall", call_alltoall, 0},   {"alltoallv", call_alltoallv, BEFORE},
     {"ibarrier", call_ibarrier, 0},   {"iallreduce", call_iallreduce, 0},
     {"dup", call_dup, 0},             {"idup", call_idup, BEFORE},
-    {"split", call_split, BEFORE},    {"win allocate", call_win_allocate, 0},
-    {"file open", call_file_open, 0}, {"fence", call_fence, 0},
-    {"win free", call_win_free, 0},   {"lock", call_lock, LOCK_ONE},
-    {"lock", call_lock, LOCK_ALL},    {"lock all", call_lock_all, LOCK_ONE},
-    {"start", call_start, 0},         {"win wait", call_win_wait, 0},
-    {"win test", call_win_test, BEFORE},
+    {"split", call_split, BEFORE},    {"win allocate", call_win_allocate, WINDOW},
+    {"file open", call_file_open, 0}, {"fence", call_fence, WINDOW},
+    {"win free", call_win_free, WINDOW},
+    {"lock", call_lock, LOCK_ONE | WINDOW},
+    {"lock", call_lock, LOCK_ALL | WINDOW},
+    {"lock all", call_lock_all, LOCK_ONE | WINDOW},
+    {"start", call_start, WINDOW},
+    {"win wait", call_win_wait, WINDOW},
+    {"win test", call_win_test, BEFORE | WINDOW},
 };
 
 int main(int argc, char **argv) {
     start(&argc, &argv);
     char port[MPI_MAX_PORT_NAME] = "";
-    int *base, count = (int)(sizeof calls / sizeof *calls);
+    int *base, count = (int)(sizeof calls / sizeof *calls), hosts = on_hosts();
     big = get_memory(8 << 20);
     if (argc > 1) {
         int how = atoi(argv[1]);
         MPI_Comm_connect(argv[2], MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
         MPI_Intercomm_merge(inter, 1, &merged);
-        MPI_Win_allocate(64, 4, MPI_INFO_NULL, merged, &base, &win);
+        if (how & WINDOW) MPI_Win_allocate(64, 4, MPI_INFO_NULL, merged, &base, &win);
         if (how & LOCK_ONE) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
         if (how & LOCK_ALL) MPI_Win_lock_all(0, win);
         MPI_Barrier(merged);
@@ -171,14 +175,17 @@ int main(int argc, char **argv) {
     if (rank == 0) MPI_Open_port(MPI_INFO_NULL, port);
     for (int turn = 0; turn < count; turn++) {
         char how[16];
+        if (hosts && calls[turn].how & WINDOW) continue;
         snprintf(how, sizeof how, "%d", calls[turn].how);
         pid_t client = rank == 0 ? start_alone(argv[0], how, port) : 0;
         MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
         MPI_Intercomm_merge(inter, 0, &merged);
         MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
         MPI_Comm_set_errhandler(merged, MPI_ERRORS_RETURN);
-        MPI_Win_allocate(64, 4, MPI_INFO_NULL, merged, &base, &win);
-        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        if (calls[turn].how & WINDOW) {
+            MPI_Win_allocate(64, 4, MPI_INFO_NULL, merged, &base, &win);
+            MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        }
         victim = size;
         MPI_Barrier(merged);
         if (calls[turn].how & BEFORE) {

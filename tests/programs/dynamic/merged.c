@@ -5,11 +5,8 @@
 // An intracommunicator of two jobs works like one of a single job: collective operations, parts, windows, groups, files.
 #include "jobs.h"
 
-#ifndef ON_HOSTS
-#define ON_HOSTS 0
-#endif
-
-static int all, me;
+// Whether a job is on several hosts: then the jobs share no memory, and have no window together.
+static int all, me, hosts;
 
 static void collectives(MPI_Comm comm) {
     for (int turn = 0; turn < 20; turn++) {
@@ -47,8 +44,7 @@ static void parts(MPI_Comm comm) {
     CHECK_EQ(sum, expected);
     MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared);
     MPI_Comm_size(shared, &size_in);
-    // The jobs share no memory if one of them is on several hosts.
-    CHECK(ON_HOSTS ? size_in < all : size_in == all);
+    CHECK(hosts ? size_in < all : size_in == all);
     MPI_Request request;
     MPI_Comm_idup(comm, &twin, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -146,9 +142,11 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(comm, &me);
     if (server) CHECK_EQ(all, size + clients);
     CHECK_EQ(me, server ? rank : all - size + rank);
+    int own = on_hosts();
+    MPI_Allreduce(&own, &hosts, 1, MPI_INT, MPI_MAX, comm);
     collectives(comm);
     parts(comm);
-    if (!ON_HOSTS) windows(comm);
+    if (!hosts) windows(comm);
     files(comm);
     collectives(comm);
     MPI_Comm_disconnect(&inter);

@@ -6,7 +6,7 @@
 // expect-stderr: rank 1 in MPI_Ssend to rank 0, tag 8, on a friend
 // expect-stderr: rank 2 in MPI_Waitall for a receive from rank 0, any tag, on MPI_COMM_WORLD
 // expect-stderr: rank 3 in MPI_Bcast on a friend
-// expect-stderr: rank 4 in MPI_Win_lock for the lock of rank 3, which rank 3 holds, on a window
+// expect-stderr: rank 4 in MPI_Win_lock for the lock of rank 3
 // Ranks wait for what will never come; mpirun says where each is, with peer, tag and communicator.
 #include "../check.h"
 

@@ -4,5 +4,4 @@
 // args: 2
 // timeout: 120
 // As ../dynamic/merged.c, between hosts: the jobs share no memory, so there are no windows.
-#define ON_HOSTS 1
 #include "../dynamic/merged.c"

@@ -1,5 +1,6 @@
 // ranks: 1 2
 // timeout: 40
+// one-host: on several hosts the parent process of a rank is an agent; tests/hosts kills the mpirun of such jobs
 // expect-exit: 137
 // expect-stdout: the parents are done
 // expect-stderr: mpirun

@@ -70,7 +70,10 @@ static void together(MPI_Comm inter, int high) {
     CHECK_EQ(me, high ? low + rank : rank);
     collectives(all, me, n);
     messages(all, me, n);
-    windows(all, me, n);
+    // The jobs share no memory if one of them is on several hosts, and have no window together.
+    int own = on_hosts(), hosts;
+    OK(MPI_Allreduce(&own, &hosts, 1, MPI_INT, MPI_MAX, all));
+    if (!hosts) windows(all, me, n);
     OK(MPI_Comm_split(all, me % 2, -me, &half));
     int part, at, sum;
     OK(MPI_Comm_size(half, &part));

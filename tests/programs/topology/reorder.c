@@ -8,11 +8,14 @@
 #include "../check.h"
 #include <sched.h>
 
+static int hosts, host;
+
+// The CPU of this process, or its host where there are several: no host knows the CPUs of others.
 static int first_cpu(void) {
     cpu_set_t cpus;
     CHECK(!sched_getaffinity(0, sizeof cpus, &cpus));
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &cpus)) return cpu;
+        if (CPU_ISSET(cpu, &cpus)) return hosts ? host : cpu;
     return -1;
 }
 
@@ -156,6 +159,8 @@ int main(int argc, char **argv) {
     int before[64];
     start(&argc, &argv);
     return_errors();
+    hosts = on_hosts();
+    host = host_number();
     tell_all(MPI_COMM_WORLD, first_cpu(), before);
     grids(before);
     graphs(before);

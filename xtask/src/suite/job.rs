@@ -120,8 +120,11 @@ impl Job<'_> {
     fn command(&self) -> Command {
         let mut command = Command::new(self.options.prefix.join("bin/mpirun"));
         command.arg("-n").arg(self.ranks.to_string());
-        if let Some(hosts) = self.options.hosts {
-            command.arg("--pretend-hosts").arg(hosts.to_string());
+        if let Some(hosts) = &self.options.hosts {
+            command.args(hosts.words(self.ranks));
+        }
+        if let Some(launcher) = &self.options.launcher {
+            command.arg("--launcher-exec").arg(launcher);
         }
         command.args(&self.header.launch).arg(self.binary);
         // So that a header can start the program several times: `args: a : -n 2 {program} b`.

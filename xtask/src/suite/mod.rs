@@ -32,7 +32,9 @@ cargo xtask test-programs [FILTER…] [OPTIONS]
   --programs D   where the programs are (default: tests/programs)
   --no-build     compile nothing: the binaries are in B already, made here or on another machine
   --repeat N     run each program N times at each size
-  --hosts N      on N pretended hosts: all programs that can run there, at all sizes above 1
+  --hosts H      on several hosts: all programs that can run there, at all sizes above 1. H is a number of pretended hosts,
+                 or the names of real ones: a,b,c
+  --launcher C   with the names of hosts: the command that starts agents there, for mpirun's --launcher-exec
   --sample       with --hosts: one size of each program
   -j N           run N programs at a time (default: 1; a run at many ranks loads the machine already)
   --list         print the programs and their sizes, and run nothing";
@@ -70,7 +72,8 @@ struct Options {
     no_build: bool,
     repeat: usize,
     jobs: usize,
-    hosts: Option<usize>,
+    hosts: Option<Hosts>,
+    launcher: Option<String>,
     sample: bool,
     list: bool,
 }
@@ -88,6 +91,7 @@ impl Options {
             repeat: 1,
             jobs: 1,
             hosts: None,
+            launcher: None,
             sample: false,
             list: false,
         };
@@ -106,7 +110,8 @@ impl Options {
                 "--no-build" => options.no_build = true,
                 "--repeat" => options.repeat = number(value()?)?,
                 "-j" => options.jobs = number(value()?)?,
-                "--hosts" => options.hosts = Some(number(value()?)?),
+                "--hosts" => options.hosts = Some(Hosts::parse(&value()?)?),
+                "--launcher" => options.launcher = Some(value()?),
                 "--sample" => options.sample = true,
                 "--list" => options.list = true,
                 option if option.starts_with('-') => {
@@ -119,6 +124,43 @@ impl Options {
             *path = std::path::absolute(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         }
         Ok(Some(options))
+    }
+}
+
+/// Where ranks run.
+#[derive(Clone, Debug, PartialEq)]
+enum Hosts {
+    Pretended(usize),
+    Real(Vec<String>),
+}
+
+impl Hosts {
+    fn parse(text: &str) -> Result<Hosts, String> {
+        if let Ok(number) = text.parse() {
+            return if number > 0 {
+                Ok(Hosts::Pretended(number))
+            } else {
+                Err("--hosts needs a number above 0".into())
+            };
+        }
+        let names: Vec<String> = text.split(',').map(str::to_owned).collect();
+        match names.iter().any(String::is_empty) {
+            true => Err(format!("--hosts needs a number or names of hosts with commas between them, not `{text}`")),
+            false => Ok(Hosts::Real(names)),
+        }
+    }
+
+    /// Options of mpirun for so many ranks, as evenly as possible on the hosts, neighbours together.
+    fn words(&self, ranks: usize) -> Vec<String> {
+        match self {
+            Hosts::Pretended(number) => vec!["--pretend-hosts".to_owned(), number.to_string()],
+            Hosts::Real(names) => {
+                let slots = |index: usize| (ranks * (index + 1) / names.len()) - (ranks * index / names.len());
+                let places = names.iter().enumerate().filter(|(index, _)| slots(*index) > 0);
+                let places: Vec<String> = places.map(|(index, name)| format!("{name}:{}", slots(index))).collect();
+                vec!["--host".to_owned(), places.join(",")]
+            }
+        }
     }
 }
 

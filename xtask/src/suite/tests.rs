@@ -50,6 +50,7 @@ impl Folder {
             repeat,
             jobs: 2,
             hosts: None,
+            launcher: None,
             sample: false,
             list: false,
         }
@@ -177,4 +178,16 @@ fn compiled_programs_run_without_a_compiler() {
     // A source that no longer compiles does not matter.
     folder.program("a.c", "// ranks: 1 2\nSYNTAX\n");
     assert_eq!(run(), (2, 0));
+}
+
+#[test]
+fn hosts_are_pretended_or_named() {
+    let words = |text: &str, ranks| Hosts::parse(text).map(|hosts| hosts.words(ranks).join(" "));
+    assert_eq!(words("3", 7).as_deref(), Ok("--pretend-hosts 3"));
+    assert_eq!(words("a,b,c", 7).as_deref(), Ok("--host a:2,b:2,c:3"));
+    assert_eq!(words("a,b,c,d", 2).as_deref(), Ok("--host b:1,d:1"));
+    assert_eq!(words("a", 2).as_deref(), Ok("--host a:2"));
+    for text in ["0", "", "a,,b"] {
+        assert!(words(text, 2).is_err(), "{text}");
+    }
 }

@@ -1,7 +1,6 @@
 ! ranks: 1 2 3 8
 ! timeout: 120
 ! cflags: -fdefault-integer-8
-! one-host: it expects that all ranks share memory
 ! Groups, communicators, attributes and names, with INTEGERs of eight bytes.
 #define BY_MPI_F08
 #include "../bodies/communicators.inc"

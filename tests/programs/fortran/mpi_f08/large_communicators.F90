@@ -1,6 +1,5 @@
 ! ranks: 1 2 3 8
 ! timeout: 120
-! one-host: it expects that all ranks share memory
 ! Groups, communicators, attributes and names; counts and displacements of the wide kinds.
 #define BY_MPI_F08
 #define LARGE

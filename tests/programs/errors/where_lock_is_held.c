@@ -1,0 +1,20 @@
+// ranks: 2
+// launch: --timeout 3
+// expect-exit: 124
+// expect-stderr: rank 1 in MPI_Win_lock for the lock of rank 0, which rank 0 holds, on a window
+// one-host: between hosts the agent of the target knows who holds its lock, and the rank that waits does not
+// A rank waits for a lock that will never be free; mpirun says who holds it.
+#include "../check.h"
+
+int main(int argc, char **argv) {
+    int *base, value = 0;
+    MPI_Win win;
+    start(&argc, &argv);
+    MPI_Win_allocate(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    MPI_Win_set_name(win, "a window");
+    if (rank == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) MPI_Recv(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    return finish();
+}
