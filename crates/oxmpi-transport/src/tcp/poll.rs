@@ -144,7 +144,7 @@ impl Incoming {
             if let Some(last) = network.recent.replace(peer).filter(|&last| last != peer)
                 && let Some(rx) = self.tcp(last)
             {
-                rx.acknowledge();
+                rx.rest();
             }
         }
         let Some(rx) = self.tcp(peer) else { return };

@@ -15,7 +15,7 @@ use oxmpi_datatype::{Cursor, Target};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) struct TcpRx {
     joint: Arc<Joint>,
@@ -30,6 +30,7 @@ pub(crate) struct TcpRx {
 
 struct Stream {
     connection: Arc<Connection>,
+    /// Empty while the link rests.
     buffer: Box<[u8]>,
     /// The bytes in the buffer that were not taken yet.
     start: usize,
@@ -81,6 +82,14 @@ const PULL: usize = 4 << 10;
 const WHOLE: usize = MOST_WITH_BYTES + OFFER_BYTES;
 const _: () = assert!(FRONT >= BULK_OFFSET && WHOLE < BUFFER);
 
+/// Buffers of links that rest, for the next link that is read.
+static SPARE: Mutex<Vec<Box<[u8]>>> = Mutex::new(Vec::new());
+const MOST_SPARE: usize = 2;
+
+fn spare_buffers() -> MutexGuard<'static, Vec<Box<[u8]>>> {
+    SPARE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl TcpRx {
     pub fn new(joint: Arc<Joint>) -> TcpRx {
         TcpRx { joint, streams: Vec::new(), expected: 0, dropped: Vec::new(), looked: None }
@@ -94,7 +103,7 @@ impl TcpRx {
     pub fn use_connection(&mut self, connection: Arc<Connection>) {
         self.streams.push(Stream {
             connection,
-            buffer: vec![0; FRONT + BUFFER + SLACK].into_boxed_slice(),
+            buffer: Box::default(),
             start: FRONT,
             end: FRONT,
             body: None,
@@ -116,8 +125,11 @@ impl TcpRx {
     }
 
     /// The sockets are not read in every turn any more.
-    pub fn acknowledge(&mut self) {
-        self.streams.iter_mut().for_each(Stream::acknowledge);
+    pub fn rest(&mut self) {
+        for stream in &mut self.streams {
+            stream.acknowledge();
+            stream.release_buffer();
+        }
     }
 
     pub fn set_pressure(&self, on: bool) {
@@ -293,7 +305,7 @@ impl Stream {
                     }
                 }
                 None => {
-                    if let Some(bytes) = self.buffer[self.start..self.end].first_chunk::<HEADER_BYTES>() {
+                    if let Some(bytes) = self.unread().first_chunk::<HEADER_BYTES>() {
                         let (header, form) = Header::from_bytes(bytes).map_err(nonsense)?;
                         // Another connection may bring the frames before this one.
                         if header.sequence != *expected && !is_one_of_two && !joint.awaits_second() {
@@ -328,6 +340,23 @@ impl Stream {
             Some(body) if body.header.sequence != expected => false,
             Some(body) if body.is_for_pulling() => here > 0,
             Some(_) => here >= self.wanted(),
+        }
+    }
+
+    /// The bytes in the buffer that were not taken yet.
+    fn unread(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Lends the buffer to other links, if nothing is in it, so that memory does not grow with the number of links.
+    fn release_buffer(&mut self) {
+        if self.body.is_none() && self.start == self.end && !self.buffer.is_empty() {
+            (self.start, self.end) = (FRONT, FRONT);
+            let buffer = std::mem::take(&mut self.buffer);
+            let mut spare = spare_buffers();
+            if spare.len() < MOST_SPARE {
+                spare.push(buffer);
+            }
         }
     }
 
@@ -434,6 +463,10 @@ impl Stream {
 
     /// Reads what the socket has; `false` when it has nothing now.
     fn fill(&mut self, joint: &Joint) -> Result<bool, End> {
+        if self.buffer.is_empty() {
+            let spare = spare_buffers().pop();
+            self.buffer = spare.unwrap_or_else(|| vec![0; FRONT + BUFFER + SLACK].into_boxed_slice());
+        }
         if self.start == self.end {
             (self.start, self.end) = (FRONT, FRONT);
         } else if FRONT + BUFFER - self.end < WHOLE.max(HEADER_BYTES) && self.start > FRONT {
