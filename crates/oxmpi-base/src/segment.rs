@@ -111,11 +111,12 @@ pub struct RankBlock {
     pub differed: SeqRecord<2>,
     /// When the rank was last woken, in nanoseconds of the monotonic clock.
     pub woken_at: AtomicU64,
-    /// Where the rank's pipe can be opened, if it sleeps there: a process, and the number of a descriptor in it (see
-    /// `wake_pipe.rs`).
+    /// Where the rank's pipe can be opened, if it sleeps there: a process, the number of a descriptor in it, and the
+    /// pipe's inode, since a process may close a pipe and open another one (see `wake_pipe.rs`).
     pub wake_pid: AtomicU32,
     pub wake_fd: AtomicU32,
-    _pad2: [u8; 16],
+    pub wake_inode: AtomicU64,
+    _pad2: [u8; 8],
 }
 
 pub const IN_CALL: u32 = 1 << 31;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -43,13 +43,15 @@ impl Sleeper {
         let (reader, writer) = socket::pipe()?;
         let set = ReadySet::new()?;
         set.add(reader.as_fd(), PIPE, Interest::Read)?;
-        let place = (std::process::id(), reader.as_raw_fd() as u32);
-        let can_be_woken = open(place).is_ok();
+        let reader = File::from(reader);
+        let (place, inode) = ((std::process::id(), reader.as_raw_fd() as u32), reader.metadata()?.ino());
+        let can_be_woken = open(place, inode).is_ok();
         me.wake_fd.store(place.1, Ordering::Relaxed);
-        // Release: who sees the process sees the number of its descriptor.
+        me.wake_inode.store(inode, Ordering::Relaxed);
+        // Release: who sees the process sees the number of its descriptor, and its pipe.
         me.wake_pid.store(place.0, Ordering::Release);
         let (armed, has_slept) = (AtomicU32::new(0), AtomicBool::new(false));
-        Ok(Sleeper { reader: reader.into(), _writer: writer.into(), set, armed, has_slept, can_be_woken })
+        Ok(Sleeper { reader, _writer: writer.into(), set, armed, has_slept, can_be_woken })
     }
 
     /// The descriptors that are watched.
@@ -101,12 +103,17 @@ impl Sleeper {
 /// Writes a byte into the pipe of a rank that sleeps there.
 #[cold]
 pub(crate) fn wake(peer: &RankBlock) {
-    static OPENED: OnceLock<Mutex<HashMap<Place, Option<File>>>> = OnceLock::new();
+    static OPENED: OnceLock<Mutex<HashMap<Place, Opened>>> = OnceLock::new();
     let pid = peer.wake_pid.load(Ordering::Acquire);
     let place = (pid, peer.wake_fd.load(Ordering::Relaxed));
+    let inode = peer.wake_inode.load(Ordering::Relaxed);
     let mut opened = OPENED.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
     // One that cannot be opened is not tried again: the sleeper looks by itself now and then.
-    if let Some(pipe) = opened.entry(place).or_insert_with(|| open(place).ok()) {
+    let known = opened.entry(place).or_insert_with(|| Opened::new(place, inode));
+    if known.inode != inode {
+        *known = Opened::new(place, inode);
+    }
+    if let Some(pipe) = &mut known.pipe {
         // A pipe that is full wakes its reader anyhow.
         let _ = pipe.write(&[1]);
     }
@@ -115,8 +122,20 @@ pub(crate) fn wake(peer: &RankBlock) {
 /// A process, and the number of a descriptor there.
 type Place = (u32, u32);
 
+/// The pipe of a rank, if it could be opened.
+struct Opened {
+    inode: u64,
+    pipe: Option<File>,
+}
+
+impl Opened {
+    fn new(place: Place, inode: u64) -> Opened {
+        Opened { inode, pipe: open(place, inode).ok() }
+    }
+}
+
 /// Opens the pipe, for reading, too: writing never raises a signal then, even if the rank has died.
-fn open((pid, fd): Place) -> io::Result<File> {
+fn open((pid, fd): Place, inode: u64) -> io::Result<File> {
     let pid = Pid::new(pid).ok_or(io::ErrorKind::NotFound)?;
     let path = format!("/proc/{}/fd/{fd}", pid.get());
     // Opening anything but a pipe could block or have side effects: check first.
@@ -124,7 +143,11 @@ fn open((pid, fd): Place) -> io::Result<File> {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let flags = libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOCTTY;
-    File::options().read(true).write(true).custom_flags(flags).open(path)
+    let pipe = File::options().read(true).write(true).custom_flags(flags).open(path)?;
+    if pipe.metadata()?.ino() != inode {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    Ok(pipe)
 }
 
 #[cfg(all(test, not(loom)))]
@@ -167,11 +190,31 @@ mod tests {
     fn nothing_but_a_pipe_is_opened() {
         let file = File::open("/dev/null").unwrap();
         let own = std::process::id();
-        assert!(open((own, file.as_raw_fd() as u32)).is_err());
-        assert!(open((own, 1 << 20)).is_err());
-        assert!(open((0, 0)).is_err() && open((u32::MAX, 0)).is_err());
+        assert!(open((own, file.as_raw_fd() as u32), file.metadata().unwrap().ino()).is_err());
+        assert!(open((own, 1 << 20), 1).is_err());
+        assert!(open((0, 0), 1).is_err() && open((u32::MAX, 0), 1).is_err());
         let (reader, _writer) = socket::pipe().unwrap();
-        assert!(open((own, reader.as_raw_fd() as u32)).is_ok());
+        let reader = File::from(reader);
+        let inode = reader.metadata().unwrap().ino();
+        assert!(open((own, reader.as_raw_fd() as u32), inode).is_ok());
+        assert!(open((own, reader.as_raw_fd() as u32), inode + 1).is_err(), "another pipe");
+    }
+
+    /// A process that leaves MPI and comes back has another pipe, which may have the number of the first one.
+    #[test]
+    fn a_new_pipe_with_an_old_number_is_found() {
+        let (_fd, segment) = Segment::create(1, 2).unwrap();
+        let barrier = wait::register();
+        let block = segment.rank(0);
+        let me = || wait::Sleep { job: segment.header(), block, alone: true };
+        for _ in 0..5 {
+            let sleeper = Sleeper::new(block).unwrap();
+            sleeper.arm(&me(), barrier);
+            wait::wake(segment.header(), block, barrier);
+            let start = Instant::now();
+            sleeper.sleep(&me(), Duration::from_secs(5));
+            assert!(start.elapsed() < Duration::from_secs(4), "the byte went to another pipe");
+        }
     }
 }
 
