@@ -348,7 +348,7 @@ impl Stream {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Lends the buffer to other links, if nothing is in it, so that memory does not grow with the number of links.
+    /// Lends the buffer to other links, if nothing is in it: a link that rests needs none.
     fn release_buffer(&mut self) {
         if self.body.is_none() && self.start == self.end && !self.buffer.is_empty() {
             (self.start, self.end) = (FRONT, FRONT);
