@@ -20,7 +20,7 @@ pub(crate) struct Joint {
     pressed: AtomicBool,
     /// What the peer is to be told of our own store.
     wanted: AtomicU8,
-    /// The peer has said LEAVE, or BYE.
+    /// The peer has said LEAVE.
     leaves: AtomicBool,
     /// The peer has said BYE.
     bye: AtomicBool,
@@ -85,13 +85,12 @@ impl Joint {
         self.leaves.store(true, Relaxed);
     }
 
-    /// Whether the peer receives nothing more.
+    /// Whether the peer has said LEAVE: its process receives nothing more.
     pub fn leaves(&self) -> bool {
         self.leaves.load(Relaxed)
     }
 
     pub fn set_bye(&self) {
-        self.set_leaves();
         self.bye.store(true, Relaxed);
     }
 

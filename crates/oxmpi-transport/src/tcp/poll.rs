@@ -149,7 +149,7 @@ impl Incoming {
         }
         let Some(rx) = self.tcp(peer) else { return };
         let is_dry = rx.is_dry();
-        let has_bye = rx.joint().has_bye();
+        let (leaves, has_bye) = (rx.joint().leaves(), rx.joint().has_bye());
         for connection in rx.take_dropped() {
             network.sleeper.set().remove(connection.as_fd());
         }
@@ -158,10 +158,14 @@ impl Incoming {
         }
         // A farewell is answered at once. What is sent later goes over a new link.
         if has_bye && let Far::Tcp(tcp) = tx.far_entry(peer) {
+            // The answer to our own farewell does not say that the peer leaves.
+            let is_answer = tcp.has_said_bye() && !leaves;
             if !tcp.say_bye() {
                 tx.note_sent(peer);
             }
-            tx.node_mut().note_farewell(peer);
+            if !is_answer {
+                tx.node_mut().note_farewell(peer);
+            }
         }
     }
 
