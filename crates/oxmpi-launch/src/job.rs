@@ -14,7 +14,7 @@ use crate::node_port;
 use crate::options::{Request, Settings};
 use crate::output::Outputs;
 use crate::report::{self, Ending, Failure};
-use crate::spawned::{News, Spawned};
+use crate::spawned::{News, Spawned, Untaken};
 use crate::start::{self, Kept, Refusal, Started};
 use crate::strays;
 use crate::sys::{self, Pid};
@@ -72,10 +72,6 @@ struct Job<'a> {
     signals: OwnedFd,
     spawned: Option<Spawned>,
     verdict: Option<Verdict>,
-    /// The outer `mpirun` reports the failure of this job, because its own job ends for it.
-    told_parents: bool,
-    /// The process that spawned this job must end with it.
-    takes_root_along: bool,
     time_limit: Option<Instant>,
     door: Door,
     _kept: Kept,
@@ -118,8 +114,6 @@ impl<'a> Job<'a> {
             signals,
             spawned,
             verdict: None,
-            told_parents: false,
-            takes_root_along: false,
             time_limit: settings.timeout.map(|limit| Instant::now() + limit),
             door,
             _kept: kept,
@@ -251,15 +245,9 @@ impl<'a> Job<'a> {
             Some(Verdict::Orphaned(text)) => (text.clone(), 1),
             _ => return,
         };
-        let connected = self.is_connected();
-        if let Some(spawned) = &mut self.spawned
-            && spawned.is_taken()
-            && connected
-            && !self.takes_root_along
-        {
-            self.told_parents = spawned.tell(status, &text);
-            self.takes_root_along = true;
-            spawned.signal_root(sys::SIGTERM);
+        let is_connected = self.is_connected();
+        if let Some(spawned) = &mut self.spawned {
+            spawned.fail(is_connected, status, &text);
         }
     }
 
@@ -326,8 +314,8 @@ impl<'a> Job<'a> {
 
     fn send_due_signals(&mut self, now: Instant) {
         for signal in self.watch.send_due_signals(now) {
-            if let Some(spawned) = self.spawned.as_ref().filter(|_| self.takes_root_along) {
-                spawned.signal_root(signal);
+            if let Some(spawned) = &self.spawned {
+                spawned.pass_on(signal);
             }
         }
     }
@@ -410,30 +398,18 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The same for a spawned job. Until the root has taken the job, everything is reported to the
-    /// root.
-    fn conclude_spawned(&self, mut spawned: Spawned, text: Option<String>, status: i32) -> (Option<String>, i32) {
-        if spawned.is_taken() {
-            return (text.filter(|_| !self.told_parents), status);
-        }
-        let text = match (text, &self.verdict) {
-            (_, Some(Verdict::Unwanted)) => return (None, 0),
-            (None, None) if self.watch.parent_ties().came => {
-                spawned.await_root();
-                return (None, status);
+    /// The same for a spawned job.
+    fn conclude_spawned(&self, spawned: Spawned, text: Option<String>, status: i32) -> (Option<String>, i32) {
+        let ranks = &self.watch.ranks.list;
+        let untaken = match &self.verdict {
+            Some(Verdict::Unwanted) => Untaken::Unwanted,
+            None if text.is_none() && self.watch.parent_ties().came => Untaken::Came,
+            None if text.is_none() => {
+                let program = ranks.first().map_or("", |rank| &rank.program);
+                Untaken::NeverCame(report::never_came(program, ranks.len()))
             }
-            (None, None) => {
-                let ranks = &self.watch.ranks.list;
-                report::never_came(ranks.first().map_or("", |rank| &rank.program), ranks.len())
-            }
-            (None, _) => format!("the job was stopped with status {status}"),
-            (Some(text), _) => text,
+            _ => Untaken::Failed,
         };
-        let started = self.watch.ranks.list.len();
-        if spawned.report(started, &text) && !spawned.tell(status, &text) {
-            spawned.signal_root(sys::SIGTERM);
-            return (Some(text), status);
-        }
-        (None, 0)
+        spawned.conclude(text, status, ranks.len(), untaken)
     }
 }

@@ -35,8 +35,32 @@ pub struct Spawned {
     kind: Kind,
     outer: Option<Outer>,
     taken: bool,
+    /// Who has been told that the job failed.
+    told: Told,
     life: Life,
     next_look: Instant,
+}
+
+/// Whom this `mpirun` has told of the failure of its job.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nobody,
+    /// The root alone, by a signal.
+    Root,
+    /// The `mpirun` of the parents, which prints the reason.
+    Outer,
+}
+
+/// How a job ends that the root has not taken.
+pub enum Untaken {
+    /// The root did not want it any more.
+    Unwanted,
+    /// All ranks have come to their parents, and the job ended well.
+    Came,
+    /// This program ended well, and did not come.
+    NeverCame(String),
+    /// Otherwise.
+    Failed,
 }
 
 /// State of the root process.
@@ -101,6 +125,7 @@ impl Spawned {
             kind,
             outer,
             taken: false,
+            told: Told::Nobody,
             life: Life::Lives,
             next_look: Instant::now() + TICK,
         };
@@ -172,11 +197,6 @@ impl Spawned {
         true
     }
 
-    /// The root has taken the job.
-    pub fn is_taken(&self) -> bool {
-        self.taken
-    }
-
     /// Tells the root why there will be no job, and waits for its answer. Returns true if the root
     /// took the job meanwhile.
     pub fn report(&mut self, started: usize, text: &str) -> bool {
@@ -194,7 +214,7 @@ impl Spawned {
     }
 
     /// Waits until the root has taken or dropped the job. Returns whether it has taken it.
-    pub fn await_root(&mut self) -> bool {
+    fn await_root(&mut self) -> bool {
         while self.line.is_some() && !self.hear(TICK) && lifeline::process_lives(self.root.pid as u32) {}
         self.line = None;
         self.taken
@@ -202,7 +222,7 @@ impl Spawned {
 
     /// Reports the failure of a connected job to the outer `mpirun`. Returns false if there is none
     /// that would print it.
-    pub fn tell(&mut self, status: i32, text: &str) -> bool {
+    fn tell(&mut self, status: i32, text: &str) -> bool {
         match (&mut self.outer, self.kind) {
             (Some(outer), Kind::Rank) => {
                 outer.tell(&Message::Failed { mpirun: std::process::id(), status, text: text.into() });
@@ -212,13 +232,57 @@ impl Spawned {
         }
     }
 
+    /// Tells the processes that spawned the job, once, that it has failed, if they are connected to it and have taken it.
+    pub fn fail(&mut self, is_connected: bool, status: i32, text: &str) {
+        if !self.taken || !is_connected || self.told != Told::Nobody {
+            return;
+        }
+        self.told = if self.tell(status, text) { Told::Outer } else { Told::Root };
+        self.signal_root(sys::SIGTERM);
+    }
+
+    /// Passes a signal for the ranks on to the root, if the job takes the root along.
+    pub fn pass_on(&self, signal: i32) {
+        if self.told != Told::Nobody {
+            self.signal_root(signal);
+        }
+    }
+
+    /// The final message and the status of the job, of which so many ranks were started. Until the root has taken the
+    /// job, everything is reported to the root.
+    pub fn conclude(
+        mut self,
+        text: Option<String>,
+        status: i32,
+        started: usize,
+        untaken: Untaken,
+    ) -> (Option<String>, i32) {
+        if self.taken {
+            return (text.filter(|_| self.told != Told::Outer), status);
+        }
+        let text = match untaken {
+            Untaken::Unwanted => return (None, 0),
+            Untaken::Came => {
+                self.await_root();
+                return (None, status);
+            }
+            Untaken::NeverCame(text) => text,
+            Untaken::Failed => text.unwrap_or_else(|| format!("the job was stopped with status {status}")),
+        };
+        if self.report(started, &text) && !self.tell(status, &text) {
+            self.signal_root(sys::SIGTERM);
+            return (Some(text), status);
+        }
+        (None, 0)
+    }
+
     /// Whether an `mpirun` watches the parents.
     fn is_looked_after(&self) -> bool {
         self.outer.is_some() && self.kind == Kind::Rank
     }
 
     /// Signals the root, unless its own `mpirun` does that.
-    pub fn signal_root(&self, signal: i32) {
+    fn signal_root(&self, signal: i32) {
         if self.is_looked_after() {
             return;
         }

@@ -230,10 +230,15 @@ pub fn next_signal(fd: &OwnedFd) -> Option<i32> {
 
 /// The command's process gets SIGTERM when this process ends, however it ends.
 pub fn end_with_parent(command: &mut std::process::Command) {
-    use std::os::unix::process::CommandExt;
-    // SAFETY: the closure makes one system call with plain numbers; it neither allocates nor locks.
+    use std::os::unix::process::{CommandExt, parent_id};
+    let parent = std::process::id();
+    // SAFETY: the closure makes two system calls with plain numbers; it neither allocates nor locks.
     unsafe {
-        command.pre_exec(|| check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0)).map(drop));
+        command.pre_exec(move || {
+            check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0))?;
+            // A parent that ended before sends no signal.
+            if parent_id() == parent { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+        });
     }
 }
 

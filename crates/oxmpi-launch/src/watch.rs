@@ -1,6 +1,6 @@
 //! Watches the processes of a job on this machine: the ranks, what they started and the jobs that they spawned. It
 //! says how ranks end, and ends all of them on request, in steps. Why a job ends, and what is said about it, is decided
-//! by its owner: `job.rs` for a job of one machine, `agent.rs` for the ranks of one host.
+//! by its owner: `job.rs` for a job of one machine, `agent/` for the ranks of one host.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};

@@ -109,10 +109,6 @@ struct Root<'a> {
     names: JobNames,
     /// The processes that spawned this job.
     spawned: Option<Spawned>,
-    /// Their `mpirun` reports the failure of this job, because its own job ends for it.
-    told_parents: bool,
-    /// The process that spawned this job must end with it.
-    takes_root_along: bool,
     /// The first program, as the user typed it.
     program: String,
     /// The agents were told to start the ranks.
@@ -207,8 +203,6 @@ impl<'a> Root<'a> {
             hurry: false,
             names: JobNames::default(),
             spawned: None,
-            told_parents: false,
-            takes_root_along: false,
             has_run: false,
             program: request.blocks.first().map_or(String::new(), |block| block.program.to_string_lossy().into_owned()),
         };

@@ -7,8 +7,7 @@ use oxmpi_agent::message::{ParentTies, Stop};
 use super::Root;
 use super::ending::Verdict;
 use crate::report;
-use crate::spawned::{News, Spawned};
-use crate::sys;
+use crate::spawned::{News, Spawned, Untaken};
 
 impl Root<'_> {
     pub(super) fn hear_parents(&mut self, now: Instant) {
@@ -40,44 +39,26 @@ impl Root<'_> {
             }
             _ => return,
         };
-        let connected = self.is_connected();
-        if let Some(spawned) = &mut self.spawned
-            && spawned.is_taken()
-            && connected
-            && !self.takes_root_along
-        {
-            self.told_parents = spawned.tell(status, &text.unwrap_or_default());
-            self.takes_root_along = true;
-            spawned.signal_root(sys::SIGTERM);
+        let is_connected = self.is_connected();
+        if let Some(spawned) = &mut self.spawned {
+            spawned.fail(is_connected, status, &text.unwrap_or_default());
         }
     }
 
-    /// The final message and the status of a spawned job. Until the root has taken the job, everything is reported to the
-    /// root.
+    /// The final message and the status of a spawned job.
     pub(super) fn conclude_spawned(
         &self,
-        mut spawned: Spawned,
+        spawned: Spawned,
         text: Option<String>,
         status: i32,
     ) -> (Option<String>, i32) {
-        if spawned.is_taken() {
-            return (text.filter(|_| !self.told_parents), status);
-        }
-        let text = match (text, &self.verdict) {
-            (_, Some(Verdict::Unwanted)) => return (None, 0),
-            (None, None) if self.nodes.iter().all(|node| node.ties.came) => {
-                spawned.await_root();
-                return (None, status);
-            }
-            (None, None) => report::never_came(&self.program, self.size),
-            (None, _) => format!("the job was stopped with status {status}"),
-            (Some(text), _) => text,
+        let untaken = match &self.verdict {
+            Some(Verdict::Unwanted) => Untaken::Unwanted,
+            None if text.is_none() && self.nodes.iter().all(|node| node.ties.came) => Untaken::Came,
+            None if text.is_none() => Untaken::NeverCame(report::never_came(&self.program, self.size)),
+            _ => Untaken::Failed,
         };
         let started = if self.has_run { self.size } else { 0 };
-        if spawned.report(started, &text) && !spawned.tell(status, &text) {
-            spawned.signal_root(sys::SIGTERM);
-            return (Some(text), status);
-        }
-        (None, 0)
+        spawned.conclude(text, status, started, untaken)
     }
 }

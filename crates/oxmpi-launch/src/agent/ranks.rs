@@ -1,0 +1,171 @@
+//! How an agent watches the ranks of its host, and ends them.
+
+use std::time::Instant;
+
+use oxmpi_agent::frame::BadFrame;
+use oxmpi_agent::message::{FailedRank, RankPlace, Stop, Up};
+use oxmpi_boot::spawned::Message;
+
+use super::{Agent, Phase};
+use crate::start::Refusal;
+use crate::sys;
+use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_QUIET_FAILURE, AT_ONCE, Death};
+
+impl Agent {
+    pub(super) fn on_signal(&mut self, signal: i32, now: Instant) {
+        match signal {
+            sys::SIGCHLD => self.reap(now),
+            sys::SIGTERM | sys::SIGHUP | sys::SIGINT | sys::SIGQUIT => {
+                let text = format!("the agent received {}", sys::signal_text(signal));
+                self.tell_trouble(Refusal { text, status: 128 + signal });
+                if let Phase::Running(watch, _) = &mut self.phase {
+                    watch.pass_on_end(signal, now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn reap(&mut self, now: Instant) {
+        if let Phase::Running(watch, _) = &mut self.phase {
+            let failed = watch.reap();
+            for (pid, status) in watch.take_others_ended() {
+                self.branches.ended(pid, status, now);
+            }
+            if let Some(death) = failed {
+                self.fail(&death);
+            }
+        } else {
+            while let Some(pid) = sys::ended_child() {
+                match sys::reap(pid) {
+                    Some(status) => self.branches.ended(pid, status, now),
+                    None => break,
+                };
+            }
+        }
+    }
+
+    pub(super) fn fail(&mut self, death: &Death) {
+        let Phase::Running(watch, _) = &self.phase else { return };
+        if self.told_failure || watch.is_forced() {
+            return;
+        }
+        self.told_failure = true;
+        let failure = watch.failure(death, 0);
+        let rank = FailedRank {
+            rank: failure.rank as u32,
+            text: failure.text(),
+            status: failure.ending.status(),
+            quiet: failure.is_quiet(),
+        };
+        self.tell_live();
+        self.tell(&Up::Failed(Box::new(rank)));
+    }
+
+    pub(super) fn tell_live(&mut self) {
+        if let (Phase::Running(watch, _), Some(known)) = (&self.phase, self.ties) {
+            let ties = watch.parent_ties();
+            if ties != known {
+                self.ties = Some(ties);
+                self.tell(&Up::Ties(ties));
+            }
+        }
+        if let Phase::Running(watch, _) = &self.phase
+            && watch.live != self.told_live
+        {
+            self.told_live = watch.live;
+            self.tell(&Up::Live(self.told_live as u32));
+        }
+    }
+
+    pub(super) fn look_after_ranks(&mut self, now: Instant) {
+        let Phase::Running(watch, _) = &mut self.phase else { return };
+        let heard = watch.hear();
+        let deaths = watch.tick(now);
+        watch.send_due_signals(now);
+        deaths.iter().for_each(|death| self.fail(death));
+        heard.into_iter().for_each(|message| self.on_spawned(message));
+        self.tell_live();
+        let Phase::Running(watch, _) = &mut self.phase else { return };
+        let said = watch.take_said();
+        let ended = watch.live == 0 && {
+            self.reap(now);
+            let Phase::Running(watch, _) = &mut self.phase else { return };
+            let may_revive = !self.told_failure && !watch.is_stopping();
+            let cleared = watch.is_cleared(may_revive, now);
+            watch.send_due_signals(now);
+            cleared
+        };
+        said.into_iter().for_each(|text| self.tell(&Up::Say(text)));
+        if ended && let Phase::Running(watch, _) = &self.phase {
+            self.phase = Phase::Draining { all_well: watch.all_well, bad_child: watch.bad_child };
+        }
+    }
+
+    /// A job that ranks have spawned has failed while it was connected to them: so does their job.
+    pub(super) fn on_spawned(&mut self, message: Message) {
+        let Phase::Running(watch, _) = &self.phase else { return };
+        if let Message::Failed { status, text, .. } = message
+            && !self.told_failure
+            && !watch.is_forced()
+        {
+            self.told_failure = true;
+            self.tell_live();
+            self.tell(&Up::ChildFailed { text, status });
+        }
+    }
+
+    /// A signal that the user sent to `mpirun`.
+    pub(super) fn pass_on(&mut self, signal: i32, now: Instant) {
+        let Phase::Running(watch, _) = &mut self.phase else { return };
+        match signal {
+            sys::SIGUSR1 | sys::SIGUSR2 => watch.tell_programs(signal),
+            sys::SIGTSTP | sys::SIGCONT => watch.signal_everybody(signal),
+            sys::SIGINT => {
+                self.tell_places();
+                self.stop_ranks(AFTER_INTERRUPT, true, now);
+            }
+            sys::SIGTERM | sys::SIGHUP | sys::SIGQUIT => {
+                watch.pass_on_end(signal, now);
+                self.told_failure = true;
+                self.tell_places();
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn stop(&mut self, how: Stop, now: Instant) -> Result<(), BadFrame> {
+        match &self.phase {
+            Phase::Idle | Phase::Ready(..) => self.phase = Phase::Draining { all_well: true, bad_child: 0 },
+            Phase::Running(..) if how == Stop::TimeLimit => self.tell_places(),
+            _ => {}
+        }
+        // Spawned jobs that are connected to a rank that failed end by themselves, and the others go on.
+        let (steps, ends_spawned_jobs) = match how {
+            Stop::Failure => (AFTER_FAILURE, false),
+            Stop::TimeLimit => (AFTER_FAILURE, true),
+            Stop::QuietFailure => (AFTER_QUIET_FAILURE, false),
+            Stop::AtOnce => (AT_ONCE, true),
+        };
+        self.stop_ranks(steps, ends_spawned_jobs, now);
+        Ok(())
+    }
+
+    pub(super) fn stop_ranks(&mut self, steps: crate::watch::Steps, ends_spawned_jobs: bool, now: Instant) {
+        self.told_failure = true;
+        if let Phase::Running(watch, _) = &mut self.phase {
+            watch.stop(steps, ends_spawned_jobs, now);
+            watch.send_due_signals(now);
+        }
+    }
+
+    pub(super) fn tell_places(&mut self) {
+        let Phase::Running(watch, _) = &self.phase else { return };
+        let place = |(rank, at, waits): (usize, crate::report::Where, Option<String>)| {
+            let (state, call) = at.words();
+            RankPlace { rank: rank as u32, state, call, waits }
+        };
+        let places = watch.places().into_iter().map(place).collect();
+        self.tell(&Up::Places(places));
+    }
+}
