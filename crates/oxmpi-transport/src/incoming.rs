@@ -30,6 +30,8 @@ pub struct Incoming {
     pub(crate) polls_network: bool,
     /// Peers of other nodes that may have sent something.
     pub(crate) ready: Vec<Peer>,
+    /// The link that was read last; it keeps its buffer.
+    pub(crate) last_read: Option<Peer>,
 }
 
 impl Incoming {
@@ -44,6 +46,7 @@ impl Incoming {
             refused: Vec::new(),
             polls_network: false,
             ready: Vec::new(),
+            last_read: None,
         }
     }
 

@@ -144,8 +144,13 @@ impl Incoming {
             if let Some(last) = network.recent.replace(peer).filter(|&last| last != peer)
                 && let Some(rx) = self.tcp(last)
             {
-                rx.rest();
+                rx.acknowledge();
             }
+        }
+        if let Some(last) = self.last_read.replace(peer).filter(|&last| last != peer)
+            && let Some(rx) = self.tcp(last)
+        {
+            rx.lend_buffers();
         }
         let Some(rx) = self.tcp(peer) else { return };
         let is_dry = rx.is_dry();

@@ -30,7 +30,7 @@ pub(crate) struct TcpRx {
 
 struct Stream {
     connection: Arc<Connection>,
-    /// Empty while the link rests.
+    /// Empty while it is lent to other links.
     buffer: Box<[u8]>,
     /// The bytes in the buffer that were not taken yet.
     start: usize,
@@ -82,7 +82,7 @@ const PULL: usize = 4 << 10;
 const WHOLE: usize = MOST_WITH_BYTES + OFFER_BYTES;
 const _: () = assert!(FRONT >= BULK_OFFSET && WHOLE < BUFFER);
 
-/// Buffers of links that rest, for the next link that is read.
+/// Buffers that links have lent, for the next link that is read.
 static SPARE: Mutex<Vec<Box<[u8]>>> = Mutex::new(Vec::new());
 const MOST_SPARE: usize = 2;
 
@@ -125,11 +125,13 @@ impl TcpRx {
     }
 
     /// The sockets are not read in every turn any more.
-    pub fn rest(&mut self) {
-        for stream in &mut self.streams {
-            stream.acknowledge();
-            stream.release_buffer();
-        }
+    pub fn acknowledge(&mut self) {
+        self.streams.iter_mut().for_each(Stream::acknowledge);
+    }
+
+    /// Lends the buffers in which nothing is to the links that are read next: memory does not grow with the number of links.
+    pub fn lend_buffers(&mut self) {
+        self.streams.iter_mut().for_each(Stream::lend_buffer);
     }
 
     pub fn set_pressure(&self, on: bool) {
@@ -348,8 +350,7 @@ impl Stream {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Lends the buffer to other links, if nothing is in it: a link that rests needs none.
-    fn release_buffer(&mut self) {
+    fn lend_buffer(&mut self) {
         if self.body.is_none() && self.start == self.end && !self.buffer.is_empty() {
             (self.start, self.end) = (FRONT, FRONT);
             let buffer = std::mem::take(&mut self.buffer);
