@@ -13,6 +13,7 @@ mod perform;
 
 pub use board::{BoardOperation, BoardQueue};
 
+use crate::call_tag::LOCAL;
 use crate::comm::{Calls, Comm};
 use crate::engine::{OpId, Route};
 use crate::matching::Pattern;
@@ -85,9 +86,6 @@ impl Stage {
         if local { self.tag | LOCAL } else { self.tag }
     }
 }
-
-/// The one bit that tags of collective operations do not use.
-const LOCAL: i32 = 1 << 30;
 
 /// The memory of a region of a plan.
 pub enum Place {

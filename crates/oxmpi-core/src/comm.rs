@@ -4,6 +4,7 @@
 use crate::agreement::Participants;
 use crate::board::{BOARD_AFTER_CALLS, Board};
 use crate::buffer::BufferPool;
+use crate::call_tag::CallTag;
 use crate::explain::Speaker;
 use crate::info::Info;
 use crate::ranks::Ranks;
@@ -72,6 +73,12 @@ pub struct Calls {
     pub before: CallName,
     /// A hash of all calls that went by messages.
     pub history: u64,
+    /// The tag of the last of them, if tags say on this communicator which call they are of.
+    pub tag: Option<CallTag>,
+    /// The hash before the last of them.
+    pub(crate) prior: u64,
+    /// This process has reported that ranks made different calls.
+    pub differed: bool,
 }
 
 impl Calls {
@@ -83,7 +90,21 @@ impl Calls {
 
     /// Marks that the last call goes by messages. `word`: what all ranks must agree on.
     pub fn by_messages(&mut self, word: u64) {
-        self.history = (self.history.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.prior = self.history;
+        self.history = extended(self.prior, word);
+    }
+
+    /// Lets a tag of the last call by messages say which call that was, and all before it.
+    pub fn sign(&mut self, tag: i32) -> i32 {
+        let tag = CallTag::new(tag, self.history);
+        self.tag = Some(tag);
+        tag.tag()
+    }
+
+    /// Whether another rank, which made the same calls before, has this call in place of the last one by messages,
+    /// according to its tag.
+    pub fn may_be(&self, theirs: CallTag, call: CallName) -> bool {
+        theirs.has_signature_of(extended(self.prior, call.word()))
     }
 
     /// Publishes the position of this rank among the calls on a communicator, for ranks that wait
@@ -93,6 +114,11 @@ impl Calls {
         let place = u64::from(context) << 32 | u64::from(self.number);
         record.put(place, [self.last.word(), self.before.word()]);
     }
+}
+
+/// A hash of calls, and one more.
+fn extended(history: u64, word: u64) -> u64 {
+    (history.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// What waiting ranks compare about a collective call: its function, by number, and its root plus

@@ -3,6 +3,7 @@
 use crate::call::{Call, On};
 use crate::library::{self, LIBRARY};
 use crate::raise;
+use oxmpi::comm;
 use oxmpi::dynamic::{LOOK, names, spawn};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
@@ -48,10 +49,7 @@ pub fn finalize(cx: &Call) -> Result<()> {
     drop(cx.enter_world()?);
     // MPI_COMM_SELF is freed first, so that the program's callbacks run while MPI still works.
     cx.library().delete_attributes(Object::Comm(MPI_COMM_SELF))?;
-    let mut guard = cx.enter_world()?;
-    let different = guard.compare_before_leaving(MPI_COMM_WORLD);
-    drop(guard);
-    let mismatch = different.map(|error| raise::tell(cx, On::Comm(MPI_COMM_WORLD), error));
+    let mismatch = comm::compare_at_end(cx)?.map(|error| raise::tell(cx, On::Comm(MPI_COMM_WORLD), error));
     let mut guard = cx.enter_world()?;
     guard.end_world();
     for handler in [guard.comms.world.errhandler, guard.comms.own.errhandler] {

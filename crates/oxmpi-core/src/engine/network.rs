@@ -4,6 +4,7 @@
 use super::ops::Op;
 use super::recv::{Phase, RecvOp};
 use super::{Assembly, Engine};
+use crate::liveness::died;
 use oxmpi_abi::Error;
 use oxmpi_transport::Peer;
 use oxmpi_transport::tcp::traffic::Travelled;
@@ -110,6 +111,11 @@ impl Engine {
         self.tx.network_peers().filter(|&peer| self.tx.has_farewell(peer)).collect()
     }
 
+    /// Whether all that was sent to other nodes has arrived there.
+    pub fn has_delivered(&self) -> bool {
+        self.is_flushed() && self.tx.has_delivered()
+    }
+
     /// Says farewell to all peers of other nodes, once nothing is under way any more; `true` when all have heard it.
     pub fn part(&mut self) -> bool {
         if self.rx.has_network() {
@@ -140,11 +146,12 @@ impl Engine {
     /// have been for.
     #[cold]
     pub(super) fn break_link(&mut self, peer: Peer, error: Error) -> bool {
-        let error = self.cause(peer, error);
+        let is_foreign = self.node().is_foreign(peer);
+        // A process of another job counts as dead: receives from it end as soon as that is found.
+        let error = if is_foreign { died(self.node(), peer, None) } else { self.cause(peer, error) };
         self.rx.refuse(peer);
         self.end_with_dead(peer, &error);
-        // A process of another job counts as dead: what waits for it ends as soon as that is found.
-        if !self.node().is_foreign(peer) {
+        if !is_foreign {
             self.end_posted(|_| true, &error);
         }
         self.tx.break_link(peer, error);

@@ -92,7 +92,7 @@ impl Process {
 
     /// The mismatch between ranks that share a board and make no more calls on this communicator;
     /// see [`SharedBoard::compare_before_leaving`].
-    pub fn compare_before_leaving(&mut self, comm: handle::Comm) -> Option<Error> {
+    pub fn compare_on_board(&mut self, comm: handle::Comm) -> Option<Error> {
         let comm = self.comm_mut(comm).ok()?;
         match &mut comm.board {
             Board::Ready(board) => board.compare_before_leaving(comm.calls.history),

@@ -11,6 +11,7 @@
 //! found out, so that a rank learns of a difference between two others.
 
 use super::Waiting;
+use super::unmatched::Difference;
 use crate::call::Guard;
 use crate::collective::{Background, Stage};
 use crate::comm::{CallName, Calls};
@@ -63,10 +64,12 @@ impl MismatchCheck {
         if let Some(error) = guard.dead_member(comm) {
             return Some(error);
         }
-        find_different(guard, &here).or_else(|| {
-            let error = find_far(guard, &here);
+        // A call that the communicator does not count has no messages of this kind.
+        let counted = Here::of_comm(comm, comm.calls);
+        let found = find_different(guard, &here).or_else(|| find_far(guard, &here));
+        found.or_else(|| find_unmatched(guard, &counted, awaited)).or_else(|| {
             ask(guard, here.context, awaited);
-            error
+            None
         })
     }
 
@@ -120,11 +123,13 @@ pub(super) fn look_meanwhile(guard: &mut Guard, turn: usize) {
     let places: Vec<Here> = guard.runs().iter().map(|run| Here::of_stage(run.stage())).collect();
     let mut found = places.iter().enumerate().find_map(|(index, here)| Some((index, find_different(guard, here)?)));
     if found.is_none() {
-        found = find_far(guard, &here).map(|error| (turn, error));
-        if let Background::Plan(run) = &guard.runs()[turn] {
-            let awaited: Vec<Peer> = guard.awaited_by_run(run).collect();
-            ask(guard, here.context, &awaited);
-        }
+        let awaited: Vec<Peer> = match &guard.runs()[turn] {
+            Background::Plan(run) => guard.awaited_by_run(run).collect(),
+            Background::Board(_) => Vec::new(),
+        };
+        let error = find_far(guard, &here).or_else(|| find_unmatched(guard, &here, &awaited));
+        found = error.map(|error| (turn, error));
+        ask(guard, here.context, &awaited);
     }
     if let Some((index, error)) = found {
         guard.end_run(index, error);
@@ -133,16 +138,16 @@ pub(super) fn look_meanwhile(guard: &mut Guard, turn: usize) {
 
 /// A place among the calls of a communicator.
 pub(crate) struct Here {
-    context: u32,
-    calls: Calls,
-    rank: i32,
-    local: Ranks,
+    pub(super) context: u32,
+    pub(super) calls: Calls,
+    pub(super) rank: i32,
+    pub(super) local: Ranks,
     /// The other group of an intercommunicator.
-    other: Option<Ranks>,
+    pub(super) other: Option<Ranks>,
 }
 
 impl Here {
-    fn of_comm(comm: &crate::comm::Comm, calls: Calls) -> Here {
+    pub(crate) fn of_comm(comm: &crate::comm::Comm, calls: Calls) -> Here {
         let other = comm.is_inter().then(|| comm.group.clone());
         Here { context: comm.context, calls, rank: comm.rank, local: comm.local_group().clone(), other }
     }
@@ -175,7 +180,12 @@ impl Here {
         };
         let (they, we) = same.iter().find(|(theirs, ours)| theirs != ours)?;
         let class = if *they as u16 == *we as u16 { MPI_ERR_ROOT } else { MPI_ERR_OTHER };
-        let text = different_calls((theirs.rank as usize, of), self.rank as usize, &describe(*they), &describe(*we));
+        let text = different_calls(
+            (theirs.rank as usize, of),
+            self.rank as usize,
+            &describe_call(*they, None),
+            &describe_call(*we, None),
+        );
         Some(Error::new(class, text))
     }
 }
@@ -184,6 +194,11 @@ impl Process {
     /// Publishes that this process has left a call with an error because calls differ.
     #[cold]
     pub(crate) fn publish_differed(&mut self, here: &Here) {
+        if let Some(comm) = self.comm_of(here.context).map(|comm| comm.handle)
+            && let Ok(comm) = self.comm_mut(comm)
+        {
+            comm.calls.differed = true;
+        }
         here.calls.publish(&self.engine.node().block().differed, here.context);
         if !self.engine.node().nodes().is_one_node() {
             self.engine.publish_call(News::Differed, here.position(), here.groups());
@@ -233,6 +248,16 @@ fn find_far(guard: &mut Guard, here: &Here) -> Option<Error> {
     Some(error)
 }
 
+/// The same among the messages of ranks that the call waits for.
+fn find_unmatched(guard: &mut Guard, here: &Here, awaited: &[Peer]) -> Option<Error> {
+    let Difference { error, theirs } = guard.unmatched_call(here, Some(awaited))?;
+    match theirs {
+        Some(theirs) => found(guard, here, theirs),
+        None => guard.publish_differed(here),
+    }
+    Some(error)
+}
+
 /// Publishes that another rank is in another call.
 fn found(guard: &mut Guard, here: &Here, theirs: Position) {
     guard.publish_differed(here);
@@ -265,10 +290,10 @@ pub(super) fn stop(guard: &mut Guard) {
     guard.engine.end_of_wait();
 }
 
-fn describe(word: u64) -> String {
+/// A call from its word, with the bytes that it transfers if they are known.
+pub(super) fn describe_call(word: u64, bytes: Option<u64>) -> String {
     let name = Fun::from_u16(word as u16).map_or("a collective function", Fun::name);
-    match (word >> 16).checked_sub(1) {
-        Some(root) => format!("{name}(root {root})"),
-        None => format!("{name}()"),
-    }
+    let root = (word >> 16).checked_sub(1).map(|root| format!("root {root}"));
+    let words: Vec<String> = bytes.map(|bytes| format!("{bytes} bytes")).into_iter().chain(root).collect();
+    format!("{name}({})", words.join(", "))
 }

@@ -11,6 +11,7 @@
 //! outside.rs     for a socket
 //! describe.rs    what a call waits for, in words
 //! mismatch.rs    ranks that wait for each other in different collective calls find out
+//! unmatched.rs   the same, from messages that match no receive
 //! entry.rs       for calls that are inside without the lock
 //! ```
 //!
@@ -27,6 +28,7 @@ mod entry;
 pub mod mismatch;
 mod outside;
 mod plan;
+mod unmatched;
 pub mod waiting;
 pub mod window;
 

@@ -127,11 +127,7 @@ pub(super) fn gone(rank: usize, me: usize) -> Error {
 #[cold]
 pub(super) fn mismatch(rank: usize, me: usize, calls: Option<(CallSignature, CallSignature)>) -> Error {
     let Some((theirs, ours)) = calls.filter(|(theirs, _)| theirs.makes_sense()) else {
-        let text = format!(
-            "rank {rank} of the communicator and this one, rank {me}, made different collective calls \
-                            before this one: {RULE}"
-        );
-        return Error::new(MPI_ERR_OTHER, text);
+        return Error::new(MPI_ERR_OTHER, unknown_calls(rank, me));
     };
     let class = match () {
         () if theirs.fun() != ours.fun() => MPI_ERR_OTHER,
@@ -140,6 +136,13 @@ pub(super) fn mismatch(rank: usize, me: usize, calls: Option<(CallSignature, Cal
         () => MPI_ERR_COUNT,
     };
     Error::new(class, different_calls((rank, "the communicator"), me, &theirs.describe(), &ours.describe()))
+}
+
+/// The text about two ranks whose calls differed earlier.
+pub fn unknown_calls(rank: usize, me: usize) -> String {
+    format!(
+        "rank {rank} of the communicator and this one, rank {me}, made different collective calls before this one: {RULE}"
+    )
 }
 
 /// The text about two ranks in different calls. `of` names the group of the other rank.

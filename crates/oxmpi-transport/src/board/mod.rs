@@ -25,7 +25,7 @@ mod parts;
 mod reduction;
 
 pub use background::{Advance, BoardRun, Vectors, Work};
-pub use call::{CallSignature, different_calls};
+pub use call::{CallSignature, different_calls, unknown_calls};
 pub use reduction::{Kernel, Reduction, Shares};
 
 use oxmpi_abi::Result;

@@ -28,6 +28,8 @@ pub(crate) struct Network {
     pub pending: Vec<(Peer, Box<dyn Pending>)>,
     /// Connections for the next links of peers, until the last ones are over.
     pub early: Vec<(Peer, Arc<Connection>)>,
+    /// Connections of processes that this one does not know yet: it may be the last one to learn of a new communicator.
+    pub strangers: Vec<(ProcessId, Arc<Connection>)>,
     /// First contacts at ports of this process, in the order in which they came.
     pub contacts: Vec<Contact>,
     /// Answers of the agent that nobody has taken.
@@ -84,6 +86,7 @@ impl Network {
             writing: Vec::new(),
             pending: Vec::new(),
             early: Vec::new(),
+            strangers: Vec::new(),
             contacts: Vec::new(),
             answers: Vec::new(),
             watches: Vec::new(),

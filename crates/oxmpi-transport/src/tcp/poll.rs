@@ -20,6 +20,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Connections of processes that are not known.
+const MOST_STRANGERS: usize = 256;
+
 impl Incoming {
     /// What [`Incoming::pullable`] says comes as packets.
     pub fn read_as_packets(&mut self, peer: Peer) {
@@ -78,6 +81,9 @@ impl Incoming {
             }
             _ => false,
         });
+        if !network.strangers.is_empty() {
+            self.meet_strangers(&mut network, tx);
+        }
         for (peer, connection) in std::mem::take(&mut network.early) {
             self.take_early(&mut network, tx, peer, connection);
         }
@@ -259,11 +265,24 @@ impl Incoming {
             }
             return network.contacts.push(Contact { port, from: arrival.id(), connection: fd });
         }
-        // A connection of a process that is not known is none of ours: it is closed.
-        let Some(peer) = tx.node().far_peer(arrival.id()) else { return };
         if let Ok(connection) = Connection::new(fd) {
-            self.take_connection(network, tx, peer, Arc::new(connection));
+            network.strangers.push((arrival.id(), Arc::new(connection)));
+            self.meet_strangers(network, tx);
         }
+    }
+
+    /// Takes the connections of processes that are known now. Of the others, those are given up that the process has closed,
+    /// and the oldest if there are too many.
+    fn meet_strangers(&mut self, network: &mut Network, tx: &mut Outgoing) {
+        for (id, connection) in std::mem::take(&mut network.strangers) {
+            match tx.node().far_peer(id) {
+                Some(peer) => self.take_connection(network, tx, peer, connection),
+                None if socket::is_closed(connection.as_fd()) => {}
+                None => network.strangers.push((id, connection)),
+            }
+        }
+        let too_many = network.strangers.len().saturating_sub(MOST_STRANGERS);
+        network.strangers.drain(..too_many);
     }
 
     /// A peer has connected.
@@ -434,6 +453,15 @@ impl Outgoing {
         });
         let retransmits = connections.map(|connection| socket::retransmits(connection.as_fd()).unwrap_or(0));
         retransmits.fold((0, 0), |(count, sum), again| (count + 1, sum + u64::from(again)))
+    }
+
+    /// Whether the kernels of all peers have what was sent to them.
+    pub fn has_delivered(&self) -> bool {
+        let delivered = |peer: Peer| match self.far_known(peer) {
+            Some(Far::Tcp(tcp)) => tcp.has_delivered(),
+            _ => true,
+        };
+        self.network_peers().all(delivered)
     }
 
     /// Whether nothing that was sent waits for a socket.

@@ -39,9 +39,13 @@ impl Mode {
     ) -> Result<Option<Request>> {
         let stage = bound_plan.stage();
         let check = MismatchCheck::new(call.fun, comm, stage.root);
+        let spans_nodes = guard.node_map(comm)?.is_some();
         let calls = &mut guard.comm_mut(comm)?.calls;
         calls.count(check.call());
         calls.by_messages(check.call().word());
+        if spans_nodes {
+            stage.tag = calls.sign(stage.tag);
+        }
         stage.calls = *calls;
         let bound_plan = Arc::new(bound_plan);
         match self {

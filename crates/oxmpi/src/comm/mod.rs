@@ -6,7 +6,7 @@
 
 pub mod hints;
 
-use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_COMM, MPI_ERR_ROOT};
+use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_COMM_WORLD, MPI_ERR_COMM, MPI_ERR_ROOT};
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::{Peer, Rank};
@@ -15,8 +15,11 @@ use oxmpi_core::attributes::Object;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::comm::Comm as Made;
 use oxmpi_core::contexts::{self, SplitArgs, SplitResult};
+use oxmpi_core::process::Process;
 use oxmpi_core::ranks::Ranks;
 pub use oxmpi_core::wait::agreement::{run_agreement, run_agreement_watched};
+use oxmpi_core::wait::waiting::Asking;
+use std::time::{Duration, Instant};
 
 /// This process, as agreements name it.
 pub fn own_peer(guard: &Guard) -> Peer {
@@ -140,13 +143,27 @@ pub fn root_of(comm: &Made, root: i32) -> Result<usize> {
     }
 }
 
+/// What differs between the calls of the ranks on `MPI_COMM_WORLD`, at the end. What they sent to each other while all of
+/// them came here has arrived then, as far as a moment is enough.
+pub fn compare_at_end(call: &Call) -> Result<Option<Error>> {
+    let mut guard = call.enter()?;
+    if guard.comm(MPI_COMM_WORLD)?.calls.tag.is_some() {
+        let end = Instant::now() + MOMENT;
+        let is_over = |process: &mut Process| process.engine.has_delivered() || Instant::now() > end;
+        call.wait(&mut guard, &Asking::new(MOMENT, |_| None), |process| is_over(process).then_some(()))?;
+    }
+    Ok(guard.compare_before_leaving(MPI_COMM_WORLD))
+}
+
+/// Longer than messages take between hosts that share a network.
+const MOMENT: Duration = Duration::from_millis(10);
+
 /// Frees a communicator on this process: first its attributes, whose callbacks may still use it,
 /// then the rest. If the collective calls of the ranks differed, `tell` passes the error to its
 /// error handler before the communicator is freed; the call must return that error.
 pub fn remove(call: &Call, comm: Comm, tell: impl FnOnce(Error) -> Error) -> Result<Option<Error>> {
     call.library().delete_attributes(Object::Comm(comm))?;
-    let different = call.enter()?.compare_before_leaving(comm);
-    let mismatch = different.map(tell);
+    let mismatch = call.enter()?.compare_before_leaving(comm).map(tell);
     let removed = call.enter()?.remove_comm(comm)?;
     call.library().errhandlers().detach(removed.errhandler);
     Ok(mismatch)
