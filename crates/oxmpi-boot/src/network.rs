@@ -139,6 +139,15 @@ impl Network {
         self.here.clone().or_else(|| self.port(self.own.node).ok())
     }
 
+    /// The name of this host, if it is one of several that are pretended on one machine: such hosts have addresses of the
+    /// machine itself only.
+    pub fn pretended_host(&self) -> Option<String> {
+        self.description.as_ref()?;
+        let NodePort { addresses, host, .. } = self.port(self.own.node).ok()?;
+        let is_pretended = !addresses.is_empty() && addresses.iter().all(|address| address.is_loopback());
+        is_pretended.then_some(host)
+    }
+
     /// The port of a node of the own job; an error for a record that no agent writes.
     pub fn port(&self, node: u32) -> io::Result<NodePort> {
         let Some((_, _, file)) = &self.description else {

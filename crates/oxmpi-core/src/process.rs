@@ -267,6 +267,13 @@ impl Process {
         Ok(comm.nodes.get_or_init(make).clone())
     }
 
+    /// The name of this node, where the machine has that name: pretended nodes and hosts have names of their own.
+    pub fn name_of_host(&self, machine: &[u8]) -> Vec<u8> {
+        let pretended = self.agent_socket.network().and_then(|network| network.lock().pretended_host());
+        let of_node = || self.engine.node().nodes().name_of_node(machine).to_vec();
+        pretended.map_or_else(of_node, String::into_bytes)
+    }
+
     // ---- process sets ----
 
     /// The names of the process sets that this process is in, always in the same order.

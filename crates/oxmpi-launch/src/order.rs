@@ -116,7 +116,14 @@ impl Plan {
             net_interface: cluster.net_interface.clone(),
             host_timeout,
             parent: parent.map(String::from),
-            spawn_options: cluster.spawn_options(),
+            // Agents put no labels before lines, but mpirun does, and that of a spawned job too.
+            spawn_options: settings
+                .label
+                .option()
+                .map(String::from)
+                .into_iter()
+                .chain(cluster.spawn_options())
+                .collect(),
         };
         let mut orders: Vec<Order> = everyone.iter().map(|&node| order(node)).collect();
         let mut runs: Vec<Vec<u32>> = below.iter().map(|below| below.nodes.clone()).collect();

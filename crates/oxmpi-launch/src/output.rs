@@ -34,6 +34,17 @@ pub enum Label {
     RankAndHost,
 }
 
+impl Label {
+    /// The option that asks for it.
+    pub fn option(self) -> Option<&'static str> {
+        match self {
+            Label::None => None,
+            Label::Rank => Some("-l"),
+            Label::RankAndHost => Some("--label-host"),
+        }
+    }
+}
+
 pub struct Outputs {
     epoll: Epoll,
     streams: Vec<Option<Stream>>,

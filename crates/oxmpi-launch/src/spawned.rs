@@ -22,7 +22,7 @@ use crate::sys::{self, Pid};
 
 /// Time for the ranks to end by themselves after the root has ended: the root may have left them in
 /// `MPI_Finalize`.
-const GRACE: Duration = Duration::from_millis(300);
+const GRACE: Duration = Duration::from_secs(1);
 /// Interval between checks whether the root is alive, where the kernel cannot notify us.
 const TICK: Duration = Duration::from_millis(400);
 

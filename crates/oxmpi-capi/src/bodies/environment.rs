@@ -43,7 +43,7 @@ pub fn get_processor_name(cx: &Call) -> Result<Vec<u8>> {
         }
         CStr::from_ptr(buffer.as_ptr())
     };
-    Ok(guard.engine.node().nodes().name_of_node(host.to_bytes()).to_vec())
+    Ok(guard.name_of_host(host.to_bytes()))
 }
 
 pub fn get_version() -> Result<(c_int, c_int)> {

@@ -201,11 +201,7 @@ impl Settings {
     pub fn handed_down(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |word: &str| words.push(word.into());
-        match self.label {
-            Label::None => {}
-            Label::Rank => add("-l"),
-            Label::RankAndHost => add("--label-host"),
-        }
+        self.label.option().into_iter().for_each(&mut add);
         if self.quiet {
             add("-q");
         }
