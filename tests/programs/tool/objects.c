@@ -72,24 +72,29 @@ static void objects(void) {
     }
 }
 
+// Among the ranks of a host.
 static void boards(void) {
     MPI_T_pvar_handle boards = level(session, "oxmpi_boards"), shared = level(session, "oxmpi_shared_memory"),
                       areas = level(session, "oxmpi_shared_areas");
-    MPI_Comm comm;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm near, comm;
+    int ranks, own;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &near);
+    MPI_Comm_size(near, &ranks);
+    MPI_Comm_rank(near, &own);
+    MPI_Comm_dup(near, &comm);
     MPI_T_pvar_handle board = pvar(session, "oxmpi_board", MPI_T_PVAR_CLASS_STATE, comm);
     unsigned long long before = number(session, boards), area = number(session, areas);
     CHECK_EQ(state(session, board), 0); // none yet
     for (int i = 0; i < 10; i++) MPI_Barrier(comm);
-    CHECK_EQ(state(session, board) == 1, size > 1);
-    CHECK_EQ(number(session, boards), before + (size > 1));
-    CHECK_EQ(number(session, areas) > area, size > 1 && rank == 0); // the first rank provides it
+    CHECK_EQ(state(session, board) == 1, ranks > 1);
+    CHECK_EQ(number(session, boards), before + (ranks > 1));
+    CHECK_EQ(number(session, areas) > area, ranks > 1 && own == 0); // the first rank provides it
     MPI_Comm_free(&comm);
     CHECK_EQ(number(session, boards), before);
     // A persistent operation has a board of its own.
     MPI_Request request;
-    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-    CHECK_EQ(number(session, boards), before + (size > 1));
+    MPI_Barrier_init(near, MPI_INFO_NULL, &request);
+    CHECK_EQ(number(session, boards), before + (ranks > 1));
     MPI_Start(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Request_free(&request);
@@ -104,8 +109,8 @@ static void boards(void) {
     CHECK(memory_before > 0);
     area = number(session, areas);
     MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Win_allocate(rank == 0 ? bytes : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-    if (rank == 0) {
+    MPI_Win_allocate(own == 0 ? bytes : 0, 1, MPI_INFO_NULL, near, &memory, &win);
+    if (own == 0) {
         CHECK(number(session, areas) >= area + (unsigned long long)bytes);
         memset(memory, 1, (size_t)bytes);
     }
@@ -114,8 +119,9 @@ static void boards(void) {
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_free(&win);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) CHECK(number(session, areas) < area + (unsigned long long)bytes);
+    if (own == 0) CHECK(number(session, areas) < area + (unsigned long long)bytes);
     CHECK(number(session, shared) < memory_before + (unsigned long long)bytes);
+    MPI_Comm_free(&near);
 }
 
 static void job(int up) {
