@@ -2,16 +2,11 @@
 //! and fails if a file on disk differs, so that a stale file cannot be committed unnoticed.
 
 use crate::api::Api;
+use crate::generated_file::Output;
 use crate::{Outcome, gen_abi, gen_abi_test, gen_capi, gen_fortran, gen_header, root};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-/// A generated file; the path is relative to the root of the repository.
-pub struct Output {
-    pub path: PathBuf,
-    pub text: String,
-}
 
 pub fn run(args: &[String]) -> Outcome {
     let check = match args {

@@ -1,7 +1,7 @@
 //! Writes the list of constants that `tests/abi/values.c` checks `mpi.h` against.
 
 use crate::api::Api;
-use crate::codegen::Output;
+use crate::generated_file::Output;
 use std::fmt::Write;
 
 pub fn output(api: &Api) -> Output {

@@ -3,8 +3,8 @@
 //! or `crates/oxmpi/src/p2p/`; a function without a body returns an error.
 
 use crate::api::{Api, Dir, Function, Param};
-use crate::codegen::Output;
 use crate::forms::Member;
+use crate::generated_file::Output;
 use crate::{Outcome, ctype, forms, root, typed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

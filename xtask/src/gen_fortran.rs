@@ -6,7 +6,7 @@
 //! beside it.
 
 use crate::api::{Api, Fortran, Function, Param};
-use crate::codegen::Output;
+use crate::generated_file::Output;
 use crate::{gen_fortran_rust, gen_fortran_test, gen_fortran_text};
 
 pub fn outputs(api: &Api) -> Vec<Output> {

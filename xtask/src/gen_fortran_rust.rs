@@ -4,9 +4,9 @@
 //! in `crates/oxmpi-fortran/src/` ([`is_by_hand`]).
 
 use crate::api::{Api, Dir, Param};
-use crate::codegen::Output;
 use crate::ctype;
 use crate::gen_fortran::{Arg, Form, Procedure, What, Width, procedures};
+use crate::generated_file::Output;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;

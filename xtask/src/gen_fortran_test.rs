@@ -3,8 +3,8 @@
 //! link if the library has all symbols. They run only to report that.
 
 use crate::api::{Api, Fortran};
-use crate::codegen::Output;
 use crate::gen_fortran::{Arg, Form, HANDLES, Procedure, What, Width, procedures};
+use crate::generated_file::Output;
 use std::fmt::Write;
 use std::path::Path;
 

@@ -3,8 +3,8 @@
 //! and types, so each compiler makes its own `.mod` files from them, and all call the same symbols.
 
 use crate::api::{Api, Dir, Param};
-use crate::codegen::Output;
 use crate::gen_fortran::{Arg, Form, HANDLES, Procedure, What, Width, procedures};
+use crate::generated_file::Output;
 use std::fmt::Write;
 use std::path::Path;
 

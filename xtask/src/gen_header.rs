@@ -2,7 +2,7 @@
 //! see them. Their values and types come from `api/`; nothing here may change them.
 
 use crate::api::{Api, Callback, Constant};
-use crate::codegen::Output;
+use crate::generated_file::Output;
 use std::fmt::Write;
 
 const HEAD: &str = r#"/* mpi.h of OxMPI: the MPI standard's C interface with the standard's own ABI.

@@ -18,6 +18,7 @@ mod gen_fortran_rust;
 mod gen_fortran_test;
 mod gen_fortran_text;
 mod gen_header;
+mod generated_file;
 mod golden;
 mod hot;
 mod install;

@@ -13,8 +13,9 @@ mod perform;
 
 pub use board::{BoardOperation, BoardQueue};
 
+use crate::call_history::Calls;
 use crate::call_tag::LOCAL;
-use crate::comm::{Calls, Comm};
+use crate::comm::Comm;
 use crate::engine::{OpId, Route};
 use crate::matching::Pattern;
 use crate::operation::{Reducer, UserCall};

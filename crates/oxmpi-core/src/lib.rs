@@ -27,6 +27,7 @@ pub mod args;
 pub mod board;
 pub mod buffer;
 pub mod call;
+pub mod call_history;
 pub mod call_tag;
 pub mod callback;
 pub mod checks;

@@ -13,7 +13,7 @@
 
 use super::{Background, Stage};
 use crate::board::Board;
-use crate::comm::CallName;
+use crate::call_history::CallName;
 use crate::process::Process;
 use crate::request::Promise;
 use crate::wait::board::{copy_from, copy_to};

@@ -6,7 +6,7 @@
 //! decides anything: `wait/mismatch.rs` compares. Nothing is sent or stored before a wait has lasted for long.
 
 use super::{Arrived, Messages};
-use crate::comm::Calls;
+use crate::call_history::Calls;
 use crate::ranks::Ranks;
 use oxmpi_transport::transfer::Control;
 use oxmpi_transport::{ASK_CALL, Packet, Peer, TELL_CALL};

@@ -13,8 +13,8 @@
 use super::Waiting;
 use super::unmatched::Difference;
 use crate::call::Guard;
+use crate::call_history::{CallName, Calls};
 use crate::collective::{Background, Stage};
-use crate::comm::{CallName, Calls};
 use crate::engine::{News, Position};
 use crate::process::Process;
 use crate::ranks::Ranks;
