@@ -32,11 +32,12 @@ for ((turn = 1; turn <= kills; turn++)); do
     for ((try = 0; try < 400; try++)); do
         case $what in
         rank) victim=$(one pgrep --ns "$(cat $lab/pid$host)" --nslist pid -f "^$bin/life") ;;
-        agent) victim=$(one pgrep --ns "$(cat $lab/pid$host)" --nslist pid -f "^$stage/bin/mpirun --agent") ;;
-        mpirun) victim=$(one pgrep -f "^$stage/bin/mpirun --launcher-exec") ;;
+        # The oldest: a process that was just forked has the same command line until it executes another program.
+        agent) victim=$(one pgrep -o --ns "$(cat $lab/pid$host)" --nslist pid -f "^$stage/bin/mpirun --agent") ;;
+        mpirun) victim=$(one pgrep -o -f "^$stage/bin/mpirun --launcher-exec") ;;
         ssh) victim=$(one pgrep -f "^ssh .*h$host exec") ;;
         sshd) victim=$(one pgrep --ns "$(cat $lab/pid$host)" --nslist pid -f "^sshd: root@notty") ;;
-        wire) victim=$(one pgrep --ns "$(cat $lab/pid$host)" --nslist pid -f "^$stage/bin/mpirun --agent") ;;
+        wire) victim=$(one pgrep -o --ns "$(cat $lab/pid$host)" --nslist pid -f "^$stage/bin/mpirun --agent") ;;
         esac
         [ -z "$victim" ] || break
         sleep 0.02
