@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::dial;
+use oxmpi_base::limits;
 use oxmpi_base::socket::{self, Interest, ReadySet};
 
 use crate::handshake::{
@@ -234,7 +235,7 @@ impl Network {
         };
         let mut attempt = self.call(kind, (*key_id, key), &port, to)?;
         if let Some(agent) = self.agent.as_ref().filter(|_| job == self.job) {
-            attempt.back = Back::Possible(agent.try_clone().map_err(|error| error.to_string())?, to);
+            attempt.back = Back::Possible(agent.try_clone().map_err(|error| limits::explain(&error))?, to);
         }
         Ok(attempt)
     }
@@ -252,7 +253,7 @@ impl Network {
         at: &NodePort,
         to: End,
     ) -> Result<Attempt, String> {
-        let cannot = |error: io::Error| format!("cannot begin a connection: {error}");
+        let cannot = |error: io::Error| format!("cannot begin a connection: {}", limits::explain(&error));
         let hello = Hello::new(kind, key_id, BUILD, (self.job, self.own), to).map_err(cannot)?;
         let ready = ReadySet::new().map_err(cannot)?;
         let timer = dial::interval_timer(STAGGER).map_err(cannot)?;
@@ -555,7 +556,7 @@ impl Attempt {
                 true
             }
             Err(error) => {
-                self.failures.push((to.to_string(), error.to_string()));
+                self.failures.push((to.to_string(), limits::explain(&error)));
                 false
             }
         }

@@ -9,6 +9,7 @@ use crate::process::Process;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PORT};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::{JobId, ProcessId};
+use oxmpi_base::limits;
 use oxmpi_boot::Reached;
 use oxmpi_boot::handshake::{Key, KeyId, Secret, random};
 use oxmpi_boot::network::{Introduction, KEY_WORDS, NodePort, Place};
@@ -17,6 +18,11 @@ use oxmpi_transport::tcp::connect::Arrivals;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+
+/// Descriptors for a process of another host while its connection and ours are being made.
+const DESCRIPTORS_PER_PEER: u64 = 5;
+/// Those for processes of other jobs, agents and pipes.
+const SPARE_DESCRIPTORS: u64 = 256;
 
 /// The agent of a process and what the two have agreed on.
 #[derive(Default)]
@@ -85,6 +91,8 @@ impl Process {
             };
         };
         let cannot = |error: io::Error| Error::new(MPI_ERR_OTHER, format!("other hosts cannot be reached: {error}"));
+        let processes = self.engine.node().nodes().size() as u64;
+        limits::allow_descriptors(DESCRIPTORS_PER_PEER * processes + SPARE_DESCRIPTORS);
         let network = SharedNetwork::new(network);
         self.agent_socket.socket = Some(agent.try_clone().map_err(cannot)?);
         self.engine.use_network(Box::new(network.clone()), Arrivals::new(agent)).map_err(cannot)?;

@@ -49,7 +49,7 @@ static void goes_away(Way way) {
         MPI_Isend(big, BIG, MPI_BYTE, 0, way, MPI_COMM_WORLD, &request);
     else
         MPI_Irecv(other, BIG, MPI_BYTE, 0, way, MPI_COMM_WORLD, &request);
-    sleep_ms(20);
+    sleep_ms(150);
     MPI_Iprobe(0, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE); // handles packets that have arrived
     sleep_ms(PAUSE_MS);
     if (way == SECOND) MPI_Send(&value, 1, MPI_INT, 0, way, MPI_COMM_WORLD);
