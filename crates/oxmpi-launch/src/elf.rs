@@ -1,11 +1,13 @@
 //! Reads from a program file which MPI library it was linked with. Under this `mpirun`, a program
-//! that needs the library of another MPI would silently run as separate jobs of one rank each;
+//! that uses the library of another MPI would silently run as separate jobs of one rank each;
 //! `start` warns about it.
 //!
 //! Only 64-bit little-endian ELF files are understood. Any other file, such as a script, is treated
 //! as a program that needs no MPI. The file is untrusted: every number in it is checked.
 
+use crate::report;
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -26,16 +28,21 @@ const FOREIGN: [(&str, &str); 9] = [
 /// Limit on the files that are read for one program.
 const MOST_FILES: usize = 40;
 
-/// A library of another MPI.
+/// The library of the standard ABI, which several MPIs have.
+const STANDARD: &str = "libmpi_abi.so.1";
+
+/// The library of another MPI that a program uses.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Foreign {
-    pub library: String,
-    pub of: &'static str,
+pub enum Foreign {
+    /// It was linked with that of another ABI.
+    Linked { library: String, of: &'static str },
+    /// It was linked with that of the standard ABI, and finds this file, which is not OxMPI's.
+    Found(PathBuf),
 }
 
 /// Returns the library of another MPI that a program needs, directly or through a library beside
-/// it. `None` if it also needs `libmpi_abi`.
-pub fn foreign_mpi(program: &Path) -> Option<Foreign> {
+/// it. `search`: the value of `LD_LIBRARY_PATH`.
+pub fn foreign_mpi(program: &Path, search: Option<&OsStr>) -> Option<Foreign> {
     let mut found = None;
     let mut seen = HashSet::new();
     let mut waiting = vec![program.to_path_buf()];
@@ -44,20 +51,33 @@ pub fn foreign_mpi(program: &Path) -> Option<Foreign> {
             continue;
         }
         let Some(needs) = File::open(&path).ok().and_then(|file| Needs::read(&file)) else { continue };
-        for library in needs.libraries {
+        for library in &needs.libraries {
             if library.starts_with("libmpi_abi.so") {
-                return None;
+                return needs.find(STANDARD, &path, search).filter(|file| !is_oxmpi(file)).map(Foreign::Found);
             }
             if let Some((_, of)) = FOREIGN.iter().find(|(start, _)| library.starts_with(start)) {
-                found.get_or_insert(Foreign { library, of });
+                found.get_or_insert(Foreign::Linked { library: library.clone(), of });
                 continue;
             }
             // Look in the program's own library folders only: system libraries need no MPI.
             let folders = needs.folders.iter().map(|folder| at_origin(folder, &path));
-            waiting.extend(folders.map(|folder| folder.join(&library)).find(|file| file.is_file()));
+            waiting.extend(folders.map(|folder| folder.join(library)).find(|file| file.is_file()));
         }
     }
     found
+}
+
+/// Whether a library is that of this installation, or says in its text that it is OxMPI. One that cannot be read is given
+/// the benefit of the doubt.
+fn is_oxmpi(library: &Path) -> bool {
+    const NAME: &[u8] = b"OxMPI";
+    let own = report::own_libraries().join(STANDARD);
+    if let (Ok(library), Ok(own)) = (library.canonicalize(), own.canonicalize())
+        && library == own
+    {
+        return true;
+    }
+    std::fs::read(library).map_or(true, |bytes| bytes.windows(NAME.len()).any(|part| part == NAME))
 }
 
 fn at_origin(folder: &str, of: &Path) -> PathBuf {
@@ -71,12 +91,25 @@ struct Needs {
     libraries: Vec<String>,
     /// Folders that the loader searches first (`DT_RPATH`, `DT_RUNPATH`).
     folders: Vec<String>,
+    /// They come before those of `LD_LIBRARY_PATH`: there is no `DT_RUNPATH`.
+    are_first: bool,
 }
 
 /// A loaded segment of the file: its address, its offset in the file, its length there.
 type Part = (u64, u64, u64);
 
 impl Needs {
+    /// The file that the loader finds for a library in the folders of the file itself and of the environment.
+    fn find(&self, library: &str, of: &Path, search: Option<&OsStr>) -> Option<PathBuf> {
+        let own = self.folders.iter().map(|folder| at_origin(folder, of));
+        let given = search.into_iter().flat_map(std::env::split_paths);
+        let all: Vec<PathBuf> = if self.are_first { own.chain(given).collect() } else { given.chain(own).collect() };
+        all.into_iter()
+            .filter(|folder| folder.is_absolute())
+            .map(|folder| folder.join(library))
+            .find(|file| file.is_file())
+    }
+
     fn read(file: &File) -> Option<Needs> {
         let header = bytes(file, 0, 64)?;
         // 64 bits, little-endian.
@@ -113,6 +146,7 @@ impl Needs {
         };
         Some(Needs {
             libraries: texts(&[1]).collect(),
+            are_first: entries.iter().all(|&(tag, _)| tag != 29),
             folders: texts(&[15, 29]).flat_map(|list| list.split(':').map(String::from).collect::<Vec<_>>()).collect(),
         })
     }
@@ -178,7 +212,10 @@ mod tests {
             fs::write(folder.join(name), bytes).unwrap();
             folder.join(name)
         };
-        let of = |library: &str| foreign_mpi(&write("a", &program(library, "/nowhere"))).map(|found| found.of);
+        let of = |library: &str| match foreign_mpi(&write("a", &program(library, "/nowhere")), None) {
+            Some(Foreign::Linked { of, .. }) => Some(of),
+            _ => None,
+        };
         assert_eq!(of("libmpi.so.40"), Some("Open MPI"));
         assert!(of("libmpi.so.12").unwrap().contains("MPICH"));
         assert_eq!(of("libmpi_abi.so.1"), None);
@@ -186,20 +223,30 @@ mod tests {
         // Needed by a library beside the program.
         write("libsolver.so", &program("libmpi.so.40", ""));
         assert_eq!(
-            foreign_mpi(&write("b", &program("libsolver.so", "$ORIGIN"))),
-            Some(Foreign { library: "libmpi.so.40".into(), of: "Open MPI" })
+            foreign_mpi(&write("b", &program("libsolver.so", "$ORIGIN")), None),
+            Some(Foreign::Linked { library: "libmpi.so.40".into(), of: "Open MPI" })
         );
+        // The library of the standard ABI, of another MPI and of OxMPI.
+        let theirs = write(STANDARD, b"another MPI");
+        let standard = write("d", &program(STANDARD, "$ORIGIN"));
+        assert_eq!(foreign_mpi(&standard, None), Some(Foreign::Found(theirs)));
+        let ours = folder.join("ours");
+        fs::create_dir_all(&ours).unwrap();
+        fs::write(ours.join(STANDARD), b"it is OxMPI").unwrap();
+        assert_eq!(foreign_mpi(&standard, Some(ours.as_os_str())), None, "LD_LIBRARY_PATH comes before DT_RUNPATH");
+        write(STANDARD, b"it is OxMPI, too");
+        assert_eq!(foreign_mpi(&standard, None), None);
         // A damaged file is treated as a program without MPI.
         let whole = program("libmpi.so.40", "/nowhere");
         for cut in 0..whole.len() {
-            foreign_mpi(&write("c", &whole[..cut]));
+            foreign_mpi(&write("c", &whole[..cut]), None);
         }
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] = 0xff;
-            foreign_mpi(&write("c", &damaged));
+            foreign_mpi(&write("c", &damaged), None);
         }
-        assert_eq!(foreign_mpi(Path::new("/bin/sh")), None);
+        assert_eq!(foreign_mpi(Path::new("/bin/sh"), None), None);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

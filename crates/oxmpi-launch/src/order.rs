@@ -13,7 +13,6 @@ use oxmpi_boot::deal;
 use oxmpi_boot::handshake::Key;
 use oxmpi_boot::nodes::{NodeBlock, NodeTable};
 
-use crate::elf;
 use crate::launcher;
 use crate::nodes;
 use crate::options::{Block, Cluster, Request, Stdin};
@@ -169,9 +168,8 @@ fn program_order(
     let here = std::env::current_dir()
         .map_err(|error| Refusal { text: format!("the working directory cannot be found: {error}"), status: 1 })?;
     let found = program::find(block).ok().map(|path| if path.is_absolute() { path } else { here.join(path) });
-    let warning = found.as_ref().and_then(|path| elf::foreign_mpi(path)).filter(|_| !request.settings.quiet);
-    let shown = block.program.to_string_lossy().into_owned();
-    let warning = warning.map(|elf::Foreign { library, of }| start::foreign_text(&shown, &library, of));
+    let warning = found.as_ref().and_then(|path| start::foreign_warning(block, path));
+    let warning = warning.filter(|_| !request.settings.quiet);
     let path = found.unwrap_or_else(|| match block.program.as_bytes().contains(&b'/') {
         true => here.join(block.wdir.as_deref().unwrap_or(Path::new(""))).join(&block.program),
         false => PathBuf::from(&block.program),
@@ -179,7 +177,7 @@ fn program_order(
     let Program { arguments, environment, wdir, path, .. } = Program::prepare(&request.settings, block, path)?;
     let directory = wdir.map_or(here.into_os_string().into_vec(), CString::into_bytes);
     let program = ProgramOrder {
-        shown,
+        shown: block.program.to_string_lossy().into_owned(),
         path: path.into_bytes(),
         arguments: arguments.into_iter().map(CString::into_bytes).collect(),
         directory,

@@ -198,7 +198,7 @@ fn missing_library(folder: &Path) -> String {
 }
 
 /// Where this installation has its libraries; a path without them when there is no telling.
-fn own_libraries() -> PathBuf {
+pub fn own_libraries() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     own.parent().and_then(Path::parent).unwrap_or(&own).join("lib")
 }

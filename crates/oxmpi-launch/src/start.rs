@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use oxmpi_agent::door::Door;
@@ -16,7 +16,7 @@ use oxmpi_boot::env::{NetworkEnv, RankEnv};
 use oxmpi_boot::nodes::NodeTable;
 use oxmpi_transport::tcp::connect::pair;
 
-use crate::elf;
+use crate::elf::{self, Foreign};
 use crate::environ;
 use crate::hosts;
 use crate::input::Input;
@@ -26,6 +26,7 @@ use crate::options::{Block, Request, Settings};
 use crate::output::Outputs;
 use crate::place::{self, Budget, Placement};
 use crate::program;
+use crate::report;
 use crate::spawn::{Image, Spawner};
 use crate::sys::{self, Pid, SignalSet};
 use crate::wires::{self, OwnWires, Wires};
@@ -100,7 +101,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     let mut foreign = Vec::new();
     for block in &request.blocks {
         let path = program::find(block).map_err(|error| Refusal { text: error.text, status: error.status })?;
-        foreign.extend(elf::foreign_mpi(&path).map(|found| (block.program.to_string_lossy().into_owned(), found)));
+        foreign.extend(foreign_warning(block, &path));
         programs.push(Program::prepare(settings, block, path)?);
     }
     let counts = counts(request, &budget);
@@ -141,9 +142,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     }
     let mut outputs =
         Outputs::new(settings.label, settings.merge_stderr).map_err(cannot("watch the output of the ranks"))?;
-    for (program, elf::Foreign { library, of }) in foreign.iter().filter(|_| !settings.quiet) {
-        outputs.say(&foreign_text(program, library, of));
-    }
+    foreign.iter().filter(|_| !settings.quiet).for_each(|warning| outputs.say(warning));
     let (input, sources) = Input::plan(&settings.stdin, size).map_err(cannot("make a pipe for stdin"))?;
     let mut wires = OwnWires::new(settings, outputs, sources, &host)?;
     let prepared = Prepared::new(&work, settings, &budget)?;
@@ -420,12 +419,22 @@ fn one(
     Ok(pid)
 }
 
-/// The warning about a program that needs another MPI library.
-pub fn foreign_text(program: &str, library: &str, of: &str) -> String {
-    format!(
-        "{program} was built for {of}: it needs {library}. Its ranks will not find each other; each will be a job of one \
-         rank. Compile it with the mpicc of OxMPI, or start it with the mpirun of {of}"
-    )
+/// The warning about a program that uses the library of another MPI.
+pub fn foreign_warning(block: &Block, path: &Path) -> Option<String> {
+    const ALONE: &str = "Its ranks will not find each other; each will be a job of one rank.";
+    let program = block.program.to_string_lossy();
+    Some(match elf::foreign_mpi(path, std::env::var_os("LD_LIBRARY_PATH").as_deref())? {
+        Foreign::Linked { library, of } => format!(
+            "{program} was built for {of}: it needs {library}. {ALONE} Compile it with the mpicc of OxMPI, or start it with \
+             the mpirun of {of}"
+        ),
+        Foreign::Found(file) => format!(
+            "{program} finds the library of another MPI, {}. {ALONE} LD_LIBRARY_PATH={} makes it use OxMPI, or start it with \
+             the mpirun of that MPI",
+            file.display(),
+            report::own_libraries().display()
+        ),
+    })
 }
 
 pub fn warn_of_mca(outputs: &mut Outputs, settings: &Settings) {
