@@ -85,7 +85,7 @@ impl Process {
     #[cold]
     pub fn look_around(&mut self, alone: bool) {
         let mut peers = self.engine.node().finalized();
-        peers.extend(self.engine.parted());
+        peers.extend(self.engine.finalized_far());
         self.gone = Gone { peers, alone };
         if self.engine.node().may_lose_peers() {
             self.look_for_dead();

@@ -2,7 +2,7 @@
 //! protocol, links that break, and short messages that pass long ones.
 
 use oxmpi_core::engine::{Mode, STORE_LIMIT};
-use oxmpi_testkit::tcp::{mesh, rank, run_delayed};
+use oxmpi_testkit::tcp::{Mesh, mesh, rank, run_delayed};
 use oxmpi_testkit::{ANY_SOURCE, ANY_TAG, Link, Rank, run};
 use oxmpi_transport::Life;
 use oxmpi_transport::sim::Random;
@@ -14,12 +14,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Rank 0, and a connection with which the test is rank 1.
 fn rank_and_socket() -> (Rank, TcpStream) {
     let (mesh, mut ends) = mesh(2, 0);
+    let socket = connect(&mesh);
+    (rank(&mesh, 0, ends.remove(0)), socket)
+}
+
+/// A connection of rank 1, which is the test, to rank 0.
+fn connect(mesh: &Mesh) -> TcpStream {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (theirs, _) = listener.accept().unwrap();
     mesh.hand(0, 1, theirs.as_fd());
     ours.set_nodelay(true).unwrap();
-    (rank(&mesh, 0, ends.remove(0)), ours)
+    ours
 }
 
 /// length, kind, flags, sequence, tag, source, total; the context is 0.
@@ -139,7 +145,8 @@ fn any_bytes_are_survived() {
 /// A link that breaks says both addresses and why; what is sent later fails, too.
 #[test]
 fn a_broken_link_says_where_and_why() {
-    let (mut rank, socket) = rank_and_socket();
+    let (mut rank, mut socket) = rank_and_socket();
+    socket.write_all(&frame(PRESS, 0, 0, 0, &[])).unwrap();
     let mut never = [0u8; 8];
     let op = rank.recv(1, 9, &mut never);
     let long = vec![1u8; 300_000];
@@ -154,6 +161,26 @@ fn a_broken_link_says_where_and_why() {
     assert_eq!(rank.wait(send).error.expect("an error").text(), error.text());
     let later = rank.send(Mode::Synchronous, 1, 1, &[1]).expect("a synchronous send waits");
     assert_eq!(rank.wait(later).error.expect("an error").text(), error.text());
+}
+
+/// A peer that closes a connection on which it never sent anything has ended: it counts as finalized, and what is sent to it
+/// vanishes, as it does in the memory of a process that ends without receiving it.
+#[test]
+fn a_peer_that_ends_without_a_word_has_finalized() {
+    let (mut rank, socket) = rank_and_socket();
+    settle(&mut rank);
+    drop(socket);
+    settle(&mut rank);
+    assert_eq!(rank.engine.life(rank.peer(1)), Life::Finalized);
+    assert_eq!(rank.engine.finalized_far(), [rank.peer(1)]);
+    for bytes in [8, 10_000, 200_000] {
+        let send = rank.send(Mode::Standard, 1, 1, &vec![1; bytes]);
+        rank.wait_send(send);
+    }
+    assert!(rank.engine.is_flushed());
+    while !rank.engine.part() {
+        std::thread::yield_now();
+    }
 }
 
 /// A rank that has said farewell has not failed.

@@ -32,6 +32,8 @@ pub struct Incoming {
     pub(crate) ready: Vec<Peer>,
     /// The link that was read last; it keeps its buffer.
     pub(crate) last_read: Option<Peer>,
+    /// Peers whose links are broken, of which the program is told a little later.
+    pub(crate) breaking: Vec<Peer>,
 }
 
 impl Incoming {
@@ -47,6 +49,7 @@ impl Incoming {
             polls_network: false,
             ready: Vec::new(),
             last_read: None,
+            breaking: Vec::new(),
         }
     }
 
@@ -160,6 +163,7 @@ impl Incoming {
         }
         self.senders.retain(|&sender| sender != peer);
         self.ready.retain(|&ready| ready != peer);
+        self.breaking.retain(|&broken| broken != peer);
     }
 
     /// Drops the entry of a far peer.
@@ -167,6 +171,7 @@ impl Incoming {
         self.far.forget(peer);
         self.refused.retain(|&refused| refused != peer);
         self.ready.retain(|&ready| ready != peer);
+        self.breaking.retain(|&broken| broken != peer);
     }
 
     /// The next packet from `peer`; it stays the next one until [`Incoming::pop`].

@@ -371,7 +371,7 @@ impl Outgoing {
         }
         match self.far.get(peer) {
             Some(Far::Dead(_)) => return Life::Dead,
-            Some(Far::Tcp(tx)) if tx.joint().leaves() || tx.joint().has_bye() => return Life::Finalized,
+            Some(Far::Tcp(tx)) if tx.joint().takes_nothing() => return Life::Finalized,
             _ if self.goes_by_network(peer) => return Life::Running,
             _ => {}
         }

@@ -106,9 +106,9 @@ impl Engine {
         true
     }
 
-    /// The peers of other nodes that have said farewell: everything that they sent has come.
-    pub fn parted(&self) -> Vec<Peer> {
-        self.tx.network_peers().filter(|&peer| self.tx.has_farewell(peer)).collect()
+    /// The peers of other nodes that have finalized the world, or ended: everything that they sent has come.
+    pub fn finalized_far(&self) -> Vec<Peer> {
+        self.tx.network_peers().filter(|&peer| self.tx.has_finalized(peer)).collect()
     }
 
     /// Whether all that was sent to other nodes has arrived there.

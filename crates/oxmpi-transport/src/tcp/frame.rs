@@ -35,6 +35,8 @@ pub const SWITCH: u8 = 0xf2;
 pub const BYE: u8 = 0xf3;
 /// The sender receives nothing more, but may have something to send.
 pub const LEAVE: u8 = 0xf4;
+/// The flag of LEAVE: the sender has finalized `MPI_COMM_WORLD`, for good.
+pub const FINALIZED: u8 = 1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {

@@ -134,7 +134,7 @@ impl Outgoing {
     /// Whether a link to a process needs nothing more: there is none, or it is over or broken.
     pub(crate) fn is_link_over(&self, peer: Peer) -> bool {
         match self.far_known(peer) {
-            Some(Far::Tcp(tcp)) => tcp.is_over() || tcp.joint().failure().is_some(),
+            Some(Far::Tcp(tcp)) => tcp.is_over() || tcp.joint().is_shut(),
             _ => true,
         }
     }

@@ -23,14 +23,22 @@ pub(crate) struct Joint {
     wanted: AtomicU8,
     /// The peer has said LEAVE.
     leaves: AtomicBool,
+    /// The peer has said with LEAVE that it has finalized `MPI_COMM_WORLD`.
+    finalized: AtomicBool,
     /// The peer has said BYE.
     bye: AtomicBool,
     /// A connection of our own is being made.
     connecting: AtomicBool,
     /// The peer may have sent its first frames over a connection of its own that has not come yet.
     awaits_second: AtomicBool,
+    /// Nothing can be sent any more, for one of the reasons that follow.
+    shut: AtomicBool,
     failure: OnceLock<Error>,
-    /// When a connection broke, or could not be made.
+    /// Why nothing can be sent any more. What the peer sent before may still be read: its farewell, perhaps.
+    unsendable: OnceLock<String>,
+    /// The peer has closed the connection and never sent anything: it has ended.
+    ended: AtomicBool,
+    /// When a connection broke, was closed, or could not be made.
     broke_at: OnceLock<Instant>,
     /// How long the program is not told of a broken connection: see [`super::connect::Connector::verdict`].
     verdict: Duration,
@@ -48,10 +56,14 @@ impl Joint {
             pressed: AtomicBool::new(false),
             wanted: AtomicU8::new(NOTHING),
             leaves: AtomicBool::new(false),
+            finalized: AtomicBool::new(false),
             bye: AtomicBool::new(false),
             connecting: AtomicBool::new(false),
             awaits_second: AtomicBool::new(false),
+            shut: AtomicBool::new(false),
             failure: OnceLock::new(),
+            unsendable: OnceLock::new(),
+            ended: AtomicBool::new(false),
             broke_at: OnceLock::new(),
             verdict,
         }
@@ -84,6 +96,20 @@ impl Joint {
 
     pub fn set_leaves(&self) {
         self.leaves.store(true, Relaxed);
+    }
+
+    pub fn set_finalized(&self) {
+        self.finalized.store(true, Relaxed);
+    }
+
+    /// Whether the peer takes no part in `MPI_COMM_WORLD` any more, and all that it sent has come.
+    pub fn has_finalized(&self) -> bool {
+        self.finalized.load(Relaxed) && self.has_bye() || self.has_ended()
+    }
+
+    /// Whether the peer receives nothing more on this link: it has said so, or has ended.
+    pub fn takes_nothing(&self) -> bool {
+        self.leaves() || self.has_bye() || self.is_void()
     }
 
     /// Whether the peer has said LEAVE: its process receives nothing more.
@@ -122,6 +148,7 @@ impl Joint {
             return;
         }
         let _ = self.failure.set(Error::new(MPI_ERR_OTHER, format!("the link to {} is broken: {why}", self.name)));
+        self.shut.store(true, Relaxed);
     }
 
     /// The same where a connection broke.
@@ -134,21 +161,54 @@ impl Joint {
             MPI_ERR_OTHER,
             format!("the link to {} at {}, from {}, is broken: {why}", self.name, connection.there, connection.here),
         ));
+        self.shut.store(true, Relaxed);
     }
 
     pub fn failure(&self) -> Option<&Error> {
         self.failure.get()
     }
 
-    /// The same, for the program: the agents have had time to end the job for a better reason.
+    /// The same, for the program: only when the agents have had time to end the job for a better reason.
     pub fn failure_after_verdict(&self) -> Option<&Error> {
-        let error = self.failure.get()?;
-        if let Some(left) =
-            self.broke_at.get().and_then(|at| (*at + self.verdict).checked_duration_since(Instant::now()))
-        {
-            std::thread::sleep(left);
-        }
-        Some(error)
+        self.failure.get().filter(|_| self.has_verdict())
+    }
+
+    fn has_verdict(&self) -> bool {
+        self.broke_at.get().is_none_or(|at| at.elapsed() >= self.verdict)
+    }
+
+    /// The socket takes nothing any more. Reading finds out why.
+    pub fn cannot_send(&self, why: &str) {
+        let _ = self.unsendable.set(why.to_owned());
+        self.shut.store(true, Relaxed);
+    }
+
+    /// Why it takes nothing, if so.
+    pub fn unsendable(&self) -> Option<&str> {
+        self.unsendable.get().map(String::as_str)
+    }
+
+    /// The peer has closed a connection and never sent anything. A process that takes part in the job says farewell, and the
+    /// agents end the job of one that dies, so this one has finalized and ended without having taken the connection.
+    pub fn set_ended(&self) {
+        let _ = self.broke_at.set(Instant::now());
+        self.ended.store(true, Relaxed);
+        self.shut.store(true, Relaxed);
+    }
+
+    /// Whether the peer has ended like that, and the agents had time to say that it died.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Relaxed) && self.has_verdict()
+    }
+
+    /// Whether what is sent vanishes, because the peer has ended like that.
+    pub fn is_void(&self) -> bool {
+        self.ended.load(Relaxed)
+    }
+
+    /// Whether nothing can be sent any more.
+    pub fn is_shut(&self) -> bool {
+        self.shut.load(Relaxed)
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) struct Network {
     pub traffic: BTreeMap<Peer, Arc<Traffic>>,
     /// Peers that said farewell and have not connected again.
     pub parted: Vec<Peer>,
+    /// Peers that have finalized the world, on a link before the present one.
+    pub finalized: Vec<Peer>,
     /// Those whose sending end has something that waits.
     pub busy: Vec<Peer>,
     /// Those who were sent short messages since the last turn, which the kernel may keep.
@@ -94,6 +96,7 @@ impl Network {
             peers: Vec::new(),
             traffic: BTreeMap::new(),
             parted: Vec::new(),
+            finalized: Vec::new(),
             busy: Vec::new(),
             bursts: Vec::new(),
             recent: None,
@@ -143,6 +146,8 @@ impl Network {
         self.bursts.retain(|&known| known != peer);
         self.opened.retain(|(known, _)| *known != peer);
         self.early.retain(|(known, _)| *known != peer);
+        self.parted.retain(|&known| known != peer);
+        self.finalized.retain(|&known| known != peer);
         self.writing.retain(|(known, _)| *known != peer);
         self.abandon(peer);
         if self.recent == Some(peer) {

@@ -18,6 +18,7 @@ use oxmpi_datatype::{Cursor, Target};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Connections of processes that are not known.
@@ -36,9 +37,15 @@ impl Incoming {
         self.polls_network
     }
 
-    /// Why the link to a peer is broken, if it is.
+    /// Why the link to a peer is broken, if it is and the agents have had time to know better. Until then the peer is looked
+    /// at in every turn.
     pub fn failure(&mut self, peer: Peer) -> Option<Error> {
-        self.tcp(peer).and_then(|rx| rx.joint().failure_after_verdict().cloned())
+        let joint = self.tcp(peer)?.joint();
+        let failure = joint.failure_after_verdict().cloned();
+        if failure.is_none() && joint.failure().is_some() && !self.breaking.contains(&peer) {
+            self.breaking.push(peer);
+        }
+        failure
     }
 
     /// Long bytes of a peer that are next, and that may go straight to their place: the receiver's operation (none for the
@@ -63,6 +70,9 @@ impl Incoming {
             if let Far::Tcp(tcp) = tx.far_entry(peer) {
                 tcp.release();
             }
+        }
+        for peer in std::mem::take(&mut self.breaking) {
+            self.set_ready(peer);
         }
         let has_slept = network.sleeper.has_slept();
         if has_slept {
@@ -362,6 +372,13 @@ impl Outgoing {
 
     /// Notes that a peer has said farewell on the link before the one that is opened now.
     pub(crate) fn note_parted(&mut self, peer: Peer) {
+        let has_finalized = self.has_finalized(peer);
+        if let Some(network) = &mut self.network
+            && has_finalized
+            && !network.finalized.contains(&peer)
+        {
+            network.finalized.push(peer);
+        }
         if let Some(network) = &mut self.network
             && !network.parted.contains(&peer)
         {
@@ -369,9 +386,10 @@ impl Outgoing {
         }
     }
 
-    /// Whether the last frame of a peer has come.
-    pub fn has_farewell(&self, peer: Peer) -> bool {
-        matches!(self.far_known(peer), Some(Far::Tcp(tcp)) if tcp.joint().has_bye())
+    /// Whether a peer takes no part in `MPI_COMM_WORLD` any more, and all that it sent before has come.
+    pub fn has_finalized(&self, peer: Peer) -> bool {
+        let earlier = self.network.as_ref().is_some_and(|network| network.finalized.contains(&peer));
+        earlier || matches!(self.far_known(peer), Some(Far::Tcp(tcp)) if tcp.joint().has_finalized())
     }
 
     /// Whether a peer has said farewell, and nothing of it has come since.
@@ -472,10 +490,11 @@ impl Outgoing {
 
     /// Tells all peers that this process receives nothing more, so that none waits for that.
     pub fn say_leave(&mut self) {
+        let finalized = self.node().block().world_ended.load(Relaxed) != 0;
         let peers = self.network.as_ref().map_or(Vec::new(), |network| network.peers.clone());
         for peer in peers {
             if let Far::Tcp(tcp) = self.far_entry(peer) {
-                tcp.say_leave();
+                tcp.say_leave(finalized);
             }
         }
     }

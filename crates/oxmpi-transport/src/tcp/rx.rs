@@ -176,7 +176,11 @@ impl TcpRx {
             // A peer that gets our connection gives up its own before it has sent anything. (It may not have read what the
             // handshake said last; then its end is a reset.)
             End::Closed | End::Unused(_) if self.streams.len() > 1 || self.joint.is_connecting() => {}
-            End::Closed => self.joint.fail_on(&connection, "the peer has closed it without a farewell"),
+            End::Closed if self.expected == 0 => self.joint.set_ended(),
+            End::Closed => {
+                let why = self.joint.unsendable().unwrap_or("the peer has closed it without a farewell");
+                self.joint.fail_on(&connection, why);
+            }
             End::Unused(why) | End::Broken(why) => self.joint.fail_on(&connection, &why),
         }
         self.streams.remove(index);
@@ -277,7 +281,7 @@ impl Body {
 enum End {
     /// The peer has said so.
     Over,
-    /// The peer has closed it between two frames.
+    /// The peer has closed it between two frames, or reset it before anything came.
     Closed,
     /// It broke before anything came.
     Unused(String),
@@ -443,11 +447,16 @@ impl Stream {
     }
 
     fn link_frame(&mut self, joint: &Joint) -> Result<(), End> {
-        let kind = self.body.take().map(|body| body.header.kind);
-        match kind {
+        let header = self.body.take().map(|body| body.header);
+        match header.map(|header| header.kind) {
             Some(PRESS) => joint.set_pressed(true),
             Some(EASE) => joint.set_pressed(false),
-            Some(LEAVE) => joint.set_leaves(),
+            Some(LEAVE) => {
+                joint.set_leaves();
+                if header.is_some_and(|header| header.flags & FINALIZED != 0) {
+                    joint.set_finalized();
+                }
+            }
             Some(SWITCH | BYE) if self.start < self.end => return Err(nonsense("bytes behind its last frame")),
             Some(SWITCH) => {
                 joint.set_awaits_second(false);
@@ -500,6 +509,7 @@ impl Stream {
                 self.acknowledge();
                 Ok(0)
             }
+            Err(error) if !self.is_used && error.kind() == ErrorKind::ConnectionReset => Err(End::Closed),
             Err(error) if !self.is_used => Err(End::Unused(error.to_string())),
             Err(error) => Err(End::Broken(error.to_string())),
         }

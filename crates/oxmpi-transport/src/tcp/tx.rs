@@ -137,7 +137,7 @@ impl TcpTx {
 
     /// Whether something waits for the socket.
     pub fn is_waiting(&self) -> bool {
-        self.joint.failure().is_none()
+        !self.joint.is_shut()
             && (!self.queue.is_empty() || self.unfinished.is_some() || self.next.is_some() || self.joint.has_wanted())
     }
 
@@ -149,7 +149,7 @@ impl TcpTx {
     /// Whether something could be sent if the socket had room.
     pub fn wants_room(&self) -> bool {
         let owes_bye = self.joint.has_bye() && !self.said_bye && self.unfinished.is_none();
-        self.is_waiting() || self.is_refused || owes_bye
+        !self.joint.is_shut() && (self.is_waiting() || self.is_refused || owes_bye)
     }
 
     /// Moves what can move without waiting.
@@ -170,10 +170,13 @@ impl TcpTx {
         }
     }
 
-    /// Tells the peer that this process receives nothing more, as soon as that is possible.
-    pub fn say_leave(&mut self) {
+    /// Tells the peer that this process receives nothing more, as soon as that is possible, and whether it has finalized the
+    /// world.
+    pub fn say_leave(&mut self, finalized: bool) {
         if !self.said_leave && self.has_room() {
-            self.append_link(LEAVE);
+            let flags = if finalized { FINALIZED } else { 0 };
+            let header = Header { flags, ..Header::link(LEAVE, self.next_sequence()) };
+            self.queue.extend_from_slice(&header.to_bytes());
             self.said_leave = true;
             self.flush();
         }
@@ -181,13 +184,25 @@ impl TcpTx {
 
     /// Queues the last frame of all, once there is nothing before it; `true` when it is on its way.
     pub fn say_bye(&mut self) -> bool {
+        if self.joint.is_shut() {
+            self.give_up();
+        }
         self.try_switch();
         if !self.said_bye && self.unfinished.is_none() && self.next.is_none() && self.connection.is_some() {
             self.append_link(BYE);
             self.said_bye = true;
         }
         self.flush();
-        self.connection.is_none() || self.said_bye && self.queue.is_empty() || self.joint.failure().is_some()
+        self.connection.is_none() || self.said_bye && self.queue.is_empty() || self.joint.is_shut()
+    }
+
+    /// Nothing can be sent any more, so nothing waits for being sent.
+    #[cold]
+    fn give_up(&mut self) {
+        self.queue.clear();
+        self.sent = 0;
+        self.unfinished = None;
+        self.next = None;
     }
 
     pub fn has_said_bye(&self) -> bool {
@@ -201,7 +216,7 @@ impl TcpTx {
 
     /// Whether the kernel of the peer has all that was sent, or the peer wants no more, so that this process may end.
     pub fn has_delivered(&self) -> bool {
-        if self.joint.has_bye() || self.joint.failure().is_some() {
+        if self.joint.has_bye() || self.joint.is_shut() {
             return true;
         }
         let is_acknowledged =
@@ -210,7 +225,7 @@ impl TcpTx {
     }
 
     fn is_closed(&self) -> bool {
-        self.said_bye || self.joint.failure().is_some()
+        self.said_bye || self.joint.is_shut()
     }
 
     /// Whether a short packet could be sent now: given to the socket, so that it arrives even if this process does not
@@ -223,12 +238,15 @@ impl TcpTx {
             self.flush();
         }
         let is_free = self.unfinished.is_none() && self.next.is_none() && self.queue.is_empty();
-        is_free && self.connection.is_some() && !self.is_closed()
+        is_free && self.connection.is_some() && !self.is_closed() || self.joint.is_void()
     }
 
     pub fn send_control(&mut self, head: &Head, body: &[u64; CONTROL_WORDS]) -> Result<(), Full> {
         if !self.has_room() {
             return Err(Full);
+        }
+        if self.joint.is_shut() {
+            return Ok(());
         }
         let header = Header::of(head, 8 * CONTROL_WORDS, self.next_sequence());
         self.queue.extend_from_slice(&header.to_bytes());
@@ -273,6 +291,10 @@ impl TcpTx {
         if !self.has_room() {
             return Err(Full);
         }
+        if self.joint.is_shut() {
+            cursor.seek(buf, cursor.position() + bytes);
+            return Ok(());
+        }
         let length = 8 * prefix.len() + bytes;
         if bytes > SHORT {
             return self.begin(Header::of(head, length, self.sequence), None, buf, cursor, bytes);
@@ -300,6 +322,11 @@ impl TcpTx {
         bytes: usize,
     ) -> Result<(), Full> {
         let word = (kind != MORE).then_some(word);
+        if self.joint.is_shut() && self.joint.is_void() {
+            self.unfinished = None;
+            cursor.seek(buf, cursor.position() + bytes);
+            return Ok(());
+        }
         if self.unfinished.as_ref().is_some_and(|unfinished| unfinished.word == word) {
             return self.go_on(buf, cursor);
         }
@@ -359,7 +386,7 @@ impl TcpTx {
     fn go_on(&mut self, buf: &Source<'_>, cursor: &mut Cursor) -> Result<(), Full> {
         self.flush();
         let Some(Unfinished { word, left }) = self.unfinished else { return Err(Full) };
-        if !self.queue.is_empty() || self.joint.failure().is_some() {
+        if !self.queue.is_empty() || self.joint.is_shut() {
             return Err(Full);
         }
         let start = cursor.position();
@@ -403,7 +430,7 @@ impl TcpTx {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     if error.kind() != ErrorKind::WouldBlock {
-                        self.joint.fail_on(&connection, &error.to_string());
+                        self.joint.cannot_send(&error.to_string());
                     }
                     let start = cursor.position() - self.pieces_bytes(header.is_some());
                     cursor.seek(buf, start);
@@ -440,7 +467,7 @@ impl TcpTx {
     /// Gives the socket what it takes of the queue.
     fn flush(&mut self) {
         let Some(connection) = &self.connection else { return };
-        while self.sent < self.queue.len() && self.joint.failure().is_none() {
+        while self.sent < self.queue.len() && !self.joint.is_shut() {
             match socket::send(connection.as_fd(), &self.queue[self.sent..]) {
                 Ok(count) => {
                     self.sent += count;
@@ -449,7 +476,7 @@ impl TcpTx {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) => {
-                    self.joint.fail_on(connection, &error.to_string());
+                    self.joint.cannot_send(&error.to_string());
                     break;
                 }
             }
