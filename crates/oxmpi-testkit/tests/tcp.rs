@@ -205,6 +205,31 @@ fn frame_of_link(kind: u8) -> Vec<u8> {
     bytes
 }
 
+/// Both processes come back after their farewells, and both begin the next link: the peer's connection came before its farewell
+/// was read, and belongs to the link that this process has begun.
+#[test]
+fn both_begin_the_link_after_a_farewell() {
+    let (mesh, mut ends) = mesh(2, 0);
+    let mut first = connect(&mesh);
+    let mut rank = rank(&mesh, 0, ends.remove(0));
+    settle(&mut rank);
+    rank.engine.part();
+    let mut second = connect(&mesh);
+    second.write_all(&frame(EAGER, 0, 0, 8, &[7; 8])).unwrap();
+    settle(&mut rank);
+    first.write_all(&frame(BYE, 0, 0, 0, &[])).unwrap();
+    while rank.engine.life(rank.peer(1)) == Life::Running {
+        rank.engine.progress();
+    }
+    rank.send(Mode::Standard, 1, 1, &[1; 8]);
+    let mut to = [0u8; 8];
+    let op = rank.recv(1, 5, &mut to);
+    settle(&mut rank);
+    assert!(rank.engine.is_done(op), "the connection of the peer is not read");
+    assert!(rank.wait(op).error.is_none());
+    assert_eq!(to, [7; 8]);
+}
+
 /// All pairs send first at one moment, with connections that take different times: one of two that cross each other
 /// stays, and messages keep their order.
 #[test]

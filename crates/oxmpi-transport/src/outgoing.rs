@@ -294,7 +294,8 @@ impl Outgoing {
     fn far(&mut self, peer: Peer) -> &mut Far {
         let needs_link = match self.far.at(peer) {
             Far::Unopened => true,
-            Far::Tcp(tcp) => tcp.is_over(),
+            // If the peer has made a connection for the next link, that one becomes it in the next turn.
+            Far::Tcp(tcp) => tcp.is_over() && !self.network.as_ref().is_some_and(|network| network.has_early(peer)),
             _ => false,
         };
         if needs_link {

@@ -155,6 +155,11 @@ impl Network {
         }
     }
 
+    /// Whether there is a connection for the next link of a peer.
+    pub fn has_early(&self, peer: Peer) -> bool {
+        self.early.iter().any(|&(known, _)| known == peer)
+    }
+
     /// Gives up a connection that is being made.
     pub fn abandon(&mut self, peer: Peer) {
         self.pending.retain(|(known, pending)| {

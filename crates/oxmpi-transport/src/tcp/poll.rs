@@ -248,6 +248,8 @@ impl Incoming {
     /// A connection for the next link of a peer, when the last one may be over.
     fn take_early(&mut self, network: &mut Network, tx: &mut Outgoing, peer: Peer, connection: Arc<Connection>) {
         match tx.is_link_over(peer) {
+            // The peer may have given it up.
+            true if socket::is_closed(connection.as_fd()) => {}
             true => self.begin_link(network, tx, peer, connection),
             false => network.early.push((peer, connection)),
         }
