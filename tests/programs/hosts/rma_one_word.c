@@ -7,7 +7,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { ROUNDS = 300 };
+#ifndef ROUNDS
+#define ROUNDS 300
+#endif
 enum { IN_MPI, COMPUTES, STOPPED, STATES };
 
 // Adds three to the word in each round, in three ways.
