@@ -4,13 +4,12 @@ use crate::call::{Call, On};
 use crate::library::{self, LIBRARY};
 use crate::raise;
 use oxmpi::comm;
-use oxmpi::dynamic::{LOOK, names, spawn};
+use oxmpi::dynamic::{leaving, spawn};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::Object;
 use oxmpi_core::library::World;
-use oxmpi_core::wait::waiting::{Asking, Unending};
 use std::ffi::{c_char, c_int};
 
 pub fn init(cx: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Result<()> {
@@ -63,20 +62,11 @@ pub fn finalize(cx: &Call) -> Result<()> {
     mismatch.map_or(Ok(()), Err)
 }
 
-/// The last user of the library in this process has ended. Everything sent must arrive, even if
-/// nobody waited for it, unless its receiver leaves without receiving it.
+/// The last user of the library in this process has ended.
 pub(super) fn flush_and_leave(cx: &Call) {
     // If another thread has joined and left in the meantime, it has flushed.
     if let Some(mut guard) = library::enter() {
-        guard.prepare_to_leave_all();
-        // Neither can fail: processes that have ended are not waited for.
-        let _ = cx.wait(&mut guard, &Unending, |process| process.engine.part().then_some(()));
-        // Connected parents and children end together, even when everything has arrived.
-        let related = Asking::new(LOOK, |_| None);
-        let _ = cx.wait(&mut guard, &related, |process| (!process.awaits_related_jobs()).then_some(()));
-        names::clear(&mut guard);
-        guard.engine.node().close_ports();
-        guard.leave_all_jobs();
+        leaving::part_from_all(cx, &mut guard);
     }
     LIBRARY.leave();
 }

@@ -2,6 +2,7 @@
 //! and spawned jobs.
 
 mod contact;
+pub mod leaving;
 pub mod names;
 pub mod ports;
 pub mod sockets;
