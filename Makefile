@@ -31,7 +31,7 @@ help:
 	@echo 'make bench                measure, against other MPI libraries where they are installed'
 	@echo 'make soak                 the tests again and again, and jobs killed at random moments: about two hours'
 	@echo 'make clean                remove the files that the other commands wrote'
-	@echo 'Parts of make test: lint unit loom abi hot programs wrappers kills hosts-sample'
+	@echo 'Parts of make test: lint unit loom abi hot programs programs-hosts wrappers kills hosts-sample'
 	@echo 'make hosts                jobs over several hosts, made in namespaces of this machine (as root)'
 
 demo: stage
@@ -39,7 +39,7 @@ demo: stage
 
 # One after the other, also under make -j: the tests measure time and load the machine by themselves.
 test: test-deps
-	@for part in lint unit loom abi hot programs wrappers kills hosts-sample; do $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in lint unit loom abi hot programs programs-hosts wrappers kills hosts-sample; do $(MAKE) --no-print-directory $$part || exit 1; done
 	@echo 'All tests passed.'
 
 # Builds and copies. Root does not build in the checkout of a user, but copies what the user has built.
@@ -146,7 +146,7 @@ miri:
 	  echo 'miri: skipped, because no nightly toolchain with the component miri is installed'; \
 	fi
 
-test-all: test simulated miri hosts hosts-kills
+test-all: test simulated miri programs-hosts-all hosts hosts-kills
 
 soak: stage hosts-kills
 	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500

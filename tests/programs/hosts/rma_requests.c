@@ -1,5 +1,0 @@
-// ranks: 4
-// launch: --pretend-hosts 2
-// timeout: 120
-// As ../rma/requests.c, between hosts: the agent of the target's host executes what others ask for.
-#include "../rma/requests.c"
