@@ -210,11 +210,15 @@ impl TcpRx {
 
     /// Long bytes that are next, and that may go straight to their place.
     pub fn pullable(&self) -> Option<Pullable> {
-        let stream = self.streams.iter().find(|stream| stream.body.is_some())?;
-        let body = stream.body.as_ref()?;
-        let is_next = body.header.sequence == self.expected && self.looked.is_none();
+        let body = self.streams[self.begun_stream()?].body.as_ref()?;
         let word = (body.form == Form::Bulk).then_some(body.header.total);
-        (is_next && body.is_for_pulling()).then_some(Pullable { word, left: body.left })
+        (self.looked.is_none() && body.is_for_pulling()).then_some(Pullable { word, left: body.left })
+    }
+
+    /// Where the next frame has begun. The other connection may have begun a later one.
+    fn begun_stream(&self) -> Option<usize> {
+        let is_next = |body: &Body| body.header.sequence == self.expected;
+        self.streams.iter().position(|stream| stream.body.as_ref().is_some_and(is_next))
     }
 
     /// What [`TcpRx::pullable`] says comes as packets.
@@ -225,7 +229,7 @@ impl TcpRx {
     /// Reads what [`TcpRx::pullable`] said, at most so many bytes, to the next bytes of a buffer; how many came. A buffer of
     /// short blocks gets them as packets.
     pub fn pull(&mut self, buf: &Target<'_>, cursor: &mut Cursor, most: usize) -> usize {
-        let Some(index) = self.streams.iter().position(|stream| stream.body.is_some()) else { return 0 };
+        let Some(index) = self.begun_stream() else { return 0 };
         let stream = &mut self.streams[index];
         let Some(body) = &stream.body else { return 0 };
         if buf.average_block() < SHORT_BLOCK {
@@ -527,5 +531,42 @@ fn retry(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             other => return other,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::DATA;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+    use std::time::{Duration, Instant};
+
+    /// A connection to write frames to, and the end of it that is read.
+    fn connection() -> (TcpStream, Arc<Connection>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (near, Arc::new(Connection::new(listener.accept().unwrap().0.into()).unwrap()))
+    }
+
+    #[test]
+    fn the_next_frame_is_pulled_though_the_other_connection_has_begun_a_later_one() {
+        let joint = Arc::new(Joint::new("the peer".into(), Duration::ZERO, Arc::default()));
+        let mut rx = TcpRx::new(Arc::clone(&joint));
+        let [mut later, mut next] = [(); 2].map(|()| {
+            let (near, far) = connection();
+            rx.use_connection(far);
+            near
+        });
+        let bulk = |sequence, word| Header { length: 64 << 10, total: word, ..Header::link(DATA, sequence) };
+        later.write_all(&bulk(1, 11).to_bytes()).unwrap();
+        next.write_all(&bulk(0, 10).to_bytes()).unwrap();
+        let end = Instant::now() + Duration::from_secs(10);
+        while rx.streams.iter().any(|stream| stream.body.is_none()) && Instant::now() < end {
+            rx.set_ready();
+            assert!(rx.peek().is_none());
+        }
+        let found = rx.pullable().expect("the frame that is next can be pulled");
+        assert_eq!((found.word, found.left), (Some(10), 64 << 10));
     }
 }
