@@ -9,7 +9,9 @@
 //!
 //! The number in the announcement names the offer cell and its generation. After the message is taken,
 //! both sides claim chunks of the copy from `claimed`: two waiting ranks copy in parallel, and a
-//! rank that computes delays nothing.
+//! rank that computes delays nothing. One side begins at the front, the other at the back. If messages
+//! go back and forth between the same buffers, each rank then copies the same half of them both ways,
+//! which is in its cache.
 
 use crate::segment::{OFFER_CELLS, Segment};
 use crate::sync::{AtomicU64, Ordering};
@@ -56,14 +58,14 @@ const DONE: u64 = 3;
 pub struct OfferCell {
     /// Generation (high 32 bits) and one of the state numbers.
     state: AtomicU64,
-    /// Bytes of the copy that either side has claimed; may exceed `length`.
+    /// Bytes of the copy that either side has claimed, in whole chunks; may exceed `length`.
     claimed: AtomicU64,
     /// Bytes of the copy that are complete.
     copied: AtomicU64,
     /// The address where the receiver wants the bytes, or of its list of pieces; 0 until it asks
     /// the sender to help.
     target: AtomicU64,
-    /// Length of that list; 0: the target is contiguous. Valid when there is a target.
+    /// Length of that list; 0: the target is contiguous. With [`SENDER_AT_FRONT`]. Valid when there is a target.
     pieces: AtomicU64,
     /// Bytes to copy, which may be fewer than offered after truncation; valid when taken.
     length: AtomicU64,
@@ -81,6 +83,50 @@ pub struct Copy {
     pub pieces: u64,
     pub length: u64,
     pub chunk: u64,
+    /// Which end of the copy the sender begins at; the receiver begins at the other one.
+    pub sender: End,
+}
+
+/// An end of a copy, where one side begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Front,
+    Back,
+}
+
+/// In the word for the number of pieces: [`Copy::sender`] is the front.
+const SENDER_AT_FRONT: u64 = 1 << 63;
+
+impl Copy {
+    /// The end that the receiver begins at.
+    pub fn receiver(&self) -> End {
+        match self.sender {
+            End::Front => End::Back,
+            End::Back => End::Front,
+        }
+    }
+}
+
+/// The chunks of a copy that one side has claimed.
+pub struct Claims {
+    from: End,
+    chunks: u64,
+}
+
+impl Claims {
+    pub fn new(from: End) -> Claims {
+        Claims { from, chunks: 0 }
+    }
+
+    /// Offset and length of the next chunk; `None` if there is none, which only a peer with wrong
+    /// numbers brings about.
+    fn next(&mut self, copy: &Copy) -> Option<(u64, u64)> {
+        let chunks = copy.length.div_ceil(copy.chunk);
+        let last = chunks.checked_sub(self.chunks + 1)?;
+        let from = copy.chunk * if self.from == End::Front { self.chunks } else { last };
+        self.chunks += 1;
+        Some((from, copy.chunk.min(copy.length - from)))
+    }
 }
 
 impl OfferCell {
@@ -117,7 +163,8 @@ impl OfferCell {
 
     /// Receiver of a taken message: asks the sender to help with the copy.
     pub fn invite(&self, copy: &Copy) {
-        self.pieces.store(copy.pieces, Ordering::Relaxed);
+        let end = if copy.sender == End::Front { SENDER_AT_FRONT } else { 0 };
+        self.pieces.store(copy.pieces | end, Ordering::Relaxed);
         self.length.store(copy.length, Ordering::Relaxed);
         self.chunk.store(copy.chunk, Ordering::Relaxed);
         self.claimed.store(0, Ordering::Relaxed);
@@ -141,11 +188,13 @@ impl OfferCell {
     /// Sender: the copy with which the receiver wants help, if there is one.
     pub fn copy(&self) -> Option<Copy> {
         let target = self.target.load(Ordering::Acquire) as usize;
-        (target != 0).then(|| Copy {
+        let (pieces, chunk) = (self.pieces.load(Ordering::Relaxed), self.chunk.load(Ordering::Relaxed));
+        (target != 0 && chunk != 0).then(|| Copy {
             target,
-            pieces: self.pieces.load(Ordering::Relaxed),
+            pieces: pieces & !SENDER_AT_FRONT,
             length: self.length.load(Ordering::Relaxed),
-            chunk: self.chunk.load(Ordering::Relaxed),
+            chunk,
+            sender: if pieces & SENDER_AT_FRONT != 0 { End::Front } else { End::Back },
         })
     }
 
@@ -154,20 +203,32 @@ impl OfferCell {
         self.claimed.load(Ordering::Relaxed) < copy.length
     }
 
-    /// Either side: the next part to copy, as offset and length.
-    pub fn claim(&self, copy: &Copy) -> Option<(u64, u64)> {
+    /// Either side: the next part to copy, as offset and length. Both sides together claim as many
+    /// chunks as there are, each from its end on, so no part is claimed twice.
+    pub fn claim(&self, copy: &Copy, own: &mut Claims) -> Option<(u64, u64)> {
         if !self.has_unclaimed(copy) {
             return None;
         }
         // Release: orders the reads of the other side's list before the claim.
-        let from = self.claimed.fetch_add(copy.chunk, Ordering::AcqRel);
-        (from < copy.length).then(|| (from, copy.chunk.min(copy.length - from)))
+        let claimed = self.claimed.fetch_add(copy.chunk, Ordering::AcqRel);
+        if claimed < copy.length { own.next(copy) } else { None }
     }
 
-    /// Receiver: closes the copy, so that nothing more can be claimed, and returns how much was. If
-    /// the receiver gives up the copy, the sender must not access its list and buffer any more.
-    pub fn close(&self, copy: &Copy) -> u64 {
-        self.claimed.fetch_add(copy.length, Ordering::SeqCst)
+    /// Receiver: closes the copy, so that nothing more can be claimed, and returns how many bytes
+    /// were. If the receiver gives up the copy, the sender must not access its list and buffer any
+    /// more.
+    pub fn close(&self, copy: &Copy, own: &Claims) -> u64 {
+        let claimed = self.claimed.fetch_add(copy.length, Ordering::SeqCst);
+        if claimed >= copy.length {
+            return copy.length;
+        }
+        // What the last chunk lacks.
+        let lacks = copy.length.next_multiple_of(copy.chunk) - copy.length;
+        let from_back = match own.from {
+            End::Back => own.chunks,
+            End::Front => (claimed / copy.chunk).saturating_sub(own.chunks),
+        };
+        claimed.saturating_sub(if from_back > 0 { lacks } else { 0 })
     }
 
     /// Either side: adds claimed bytes that have been copied.
@@ -291,17 +352,23 @@ mod tests {
         let segment = Arc::new(segment);
         let mut cells = OfferCells::new(Arc::clone(&segment), 0);
         let id = cells.offer().unwrap();
-        let copy = Copy { target: 4096, pieces: 3, length: 1000, chunk: 300 };
         assert!(offer_cell_of(&segment, 0, id).take(id));
-        offer_cell_of(&segment, 0, id).invite(&copy);
-        assert_eq!(cells.cell(id).copy(), Some(copy));
-        let mut covered = vec![];
-        while let Some(part) = cells.cell(id).claim(&copy) {
-            covered.push(part);
-            cells.cell(id).add_copied(part.1);
+        for sender in [End::Front, End::Back] {
+            let copy = Copy { target: 4096, pieces: 3, length: 1000, chunk: 300, sender };
+            offer_cell_of(&segment, 0, id).invite(&copy);
+            assert_eq!(cells.cell(id).copy(), Some(copy));
+            let (mut ours, mut theirs) = (Claims::new(copy.sender), Claims::new(copy.receiver()));
+            let claim = |claims: &mut Claims| {
+                let part = cells.cell(id).claim(&copy, claims);
+                cells.cell(id).add_copied(part.map_or(0, |part| part.1));
+                part
+            };
+            let mut covered = [claim(&mut ours), claim(&mut theirs), claim(&mut ours), claim(&mut ours)];
+            assert_eq!([claim(&mut ours), claim(&mut theirs)], [None, None]);
+            covered.sort();
+            assert_eq!(covered, [Some((0, 300)), Some((300, 300)), Some((600, 300)), Some((900, 100))]);
+            assert!(cells.cell(id).all_copied(&copy));
         }
-        assert_eq!(covered, [(0, 300), (300, 300), (600, 300), (900, 100)]);
-        assert!(cells.cell(id).all_copied(&copy));
     }
 
     #[test]
@@ -310,12 +377,38 @@ mod tests {
         let segment = Arc::new(segment);
         let mut cells = OfferCells::new(Arc::clone(&segment), 0);
         let id = cells.offer().unwrap();
-        let copy = Copy { target: 4096, pieces: 0, length: 1000, chunk: 300 };
+        let copy = Copy { target: 4096, pieces: 0, length: 1000, chunk: 300, sender: End::Back };
         cells.cell(id).invite(&copy);
-        assert_eq!(cells.cell(id).claim(&copy), Some((0, 300)));
-        cells.cell(id).close(&copy);
+        let (mut sender, mut receiver) = (Claims::new(End::Back), Claims::new(End::Front));
+        assert_eq!(cells.cell(id).claim(&copy, &mut receiver), Some((0, 300)));
+        assert_eq!(cells.cell(id).close(&copy, &receiver), 300);
         assert!(!cells.cell(id).has_unclaimed(&copy));
-        assert_eq!(cells.cell(id).claim(&copy), None);
+        assert_eq!(cells.cell(id).claim(&copy, &mut receiver), None);
+        assert_eq!(cells.cell(id).claim(&copy, &mut sender), None);
+    }
+
+    /// The receiver waits for just the bytes that were claimed, also if the short last chunk is one of
+    /// them.
+    #[test]
+    fn a_closed_copy_says_what_was_claimed() {
+        let (_fd, segment) = Segment::create(1, 1).unwrap();
+        let segment = Arc::new(segment);
+        let mut cells = OfferCells::new(Arc::clone(&segment), 0);
+        let id = cells.offer().unwrap();
+        for sender in [End::Front, End::Back] {
+            for (by_sender, by_receiver) in [(0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (1, 2), (4, 0), (0, 4)] {
+                let copy = Copy { target: 4096, pieces: 0, length: 1000, chunk: 300, sender };
+                cells.cell(id).invite(&copy);
+                let (mut ours, mut theirs) = (Claims::new(sender), Claims::new(copy.receiver()));
+                let mut claimed = 0;
+                let mut claim = |claims: &mut Claims, times| {
+                    (0..times).for_each(|_| claimed += cells.cell(id).claim(&copy, claims).unwrap().1);
+                };
+                claim(&mut ours, by_sender);
+                claim(&mut theirs, by_receiver);
+                assert_eq!(cells.cell(id).close(&copy, &theirs), claimed, "{sender:?} {by_sender} {by_receiver}");
+            }
+        }
     }
 }
 
@@ -360,28 +453,26 @@ mod loom_tests {
             let id = OfferId(1 << 32);
             let shared = Arc::new(new_cell());
             shared.state.store(shared.is(id, OFFERED), Ordering::Relaxed);
-            let copy = Copy { target: 8, pieces: 0, length: 5, chunk: 2 };
-            let sender = Arc::clone(&shared);
-            let helper = loom::thread::spawn(move || {
-                let mut mine = 0;
-                if let Some(copy) = sender.copy() {
-                    while let Some((_, length)) = sender.claim(&copy) {
-                        mine += length;
-                        sender.add_copied(length);
-                    }
+            let copy = Copy { target: 8, pieces: 0, length: 5, chunk: 2, sender: End::Back };
+            let claim_all = |cell: &OfferCell, copy: &Copy, from: End| {
+                let (mut claims, mut mine) = (Claims::new(from), vec![]);
+                while let Some((offset, length)) = cell.claim(copy, &mut claims) {
+                    mine.extend(offset..offset + length);
+                    cell.add_copied(length);
                 }
                 mine
+            };
+            let sender = Arc::clone(&shared);
+            let helper = loom::thread::spawn(move || {
+                sender.copy().map_or(vec![], |copy| claim_all(&sender, &copy, copy.sender))
             });
             assert!(shared.take(id));
             shared.invite(&copy);
-            let mut mine = 0;
-            while let Some((_, length)) = shared.claim(&copy) {
-                mine += length;
-                shared.add_copied(length);
-            }
-            let theirs = helper.join().unwrap();
+            let mut all = claim_all(&shared, &copy, copy.receiver());
+            all.extend(helper.join().unwrap());
+            all.sort_unstable();
             assert!(shared.all_copied(&copy));
-            assert_eq!(mine + theirs, copy.length);
+            assert_eq!(all, [0, 1, 2, 3, 4]);
         });
     }
 }

@@ -92,8 +92,9 @@ impl RemotePieces {
             RemotePieces::Run(address) => return out.push((*address + from, bytes)),
             RemotePieces::Pieces { list, index, start } => (list, index, start),
         };
-        if from < *start {
-            (*index, *start) = (0, 0);
+        while from < *start {
+            *index -= 1;
+            *start -= list[*index][1];
         }
         let mut skip = from - *start;
         let mut left = bytes;

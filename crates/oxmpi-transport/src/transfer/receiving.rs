@@ -10,7 +10,7 @@ use crate::caps::{self, Bulk, Why};
 use crate::outgoing::Outgoing;
 use crate::packet::Packet;
 use oxmpi_base::ids::Peer;
-use oxmpi_base::offer_cell::{Copy as CellCopy, OfferCell, OfferId, offer_cell_of};
+use oxmpi_base::offer_cell::{Claims, Copy as CellCopy, End, OfferCell, OfferId, offer_cell_of};
 use oxmpi_datatype::{Cursor, Target};
 use std::time::Duration;
 
@@ -41,6 +41,7 @@ pub struct Copying {
     /// The list of our pieces, if the buffer has gaps; the sender reads it.
     _list: Option<List>,
     copy: CellCopy,
+    claims: Claims,
     share: Share,
 }
 
@@ -203,10 +204,16 @@ impl Outgoing {
             let transfer = RecvTransfer::Stream { from: peer, left: length };
             return Begun::Moving { transfer, control: ask_for_stream(offer, op, length), how: (Bulk::Stream, why) };
         };
-        let copy =
-            CellCopy { target: target.address as usize, pieces: target.pieces.into(), length, chunk: chunk(length) };
+        let copy = CellCopy {
+            target: target.address as usize,
+            pieces: target.pieces.into(),
+            length,
+            chunk: chunk(length),
+            sender: self.sender_end(peer),
+        };
         cell.invite(&copy);
-        let copying = Copying { peer, offer, id, region, far: None, _list: list, copy, share: Share::Both };
+        let claims = Claims::new(copy.receiver());
+        let copying = Copying { peer, offer, id, region, far: None, _list: list, copy, claims, share: Share::Both };
         let (transfer, control) =
             (RecvTransfer::Copy(Box::new(copying)), Control::new(CLAIMED, [offer.number, offer.send, 0, 0]));
         Begun::Moving { transfer, control, how: (bulk, why) }
@@ -217,7 +224,7 @@ impl Outgoing {
         let RecvTransfer::Copy(copying) = transfer else { return Step::Idle };
         let (peer, id) = (copying.peer, copying.id);
         let Some((cell, _)) = self.offer_cell_of(peer, copying.offer) else { return Step::Idle };
-        let Copying { far, copy, share, region, .. } = &mut **copying;
+        let Copying { far, copy, claims, share, region, .. } = &mut **copying;
         // Without the sender's list we can copy nothing. But the sender may already have copied
         // everything and completed its send, so we fall back only when we claim a part, and then no
         // part may be left to claim.
@@ -227,7 +234,7 @@ impl Outgoing {
         match share {
             Share::Both => {
                 let mut step = Step::Idle;
-                if let Some((offset, length)) = cell.claim(copy) {
+                if let Some((offset, length)) = cell.claim(copy, claims) {
                     if !pieces::copy(call, buf, far, offset as usize, length as usize) {
                         return self.fall_back(transfer, op);
                     }
@@ -236,7 +243,7 @@ impl Outgoing {
                 }
                 if !cell.all_copied(copy) {
                     if cell.is_broken() {
-                        cell.close(copy);
+                        cell.close(copy, claims);
                         *share = Share::Alone { done: 0 };
                     }
                     return step;
@@ -264,9 +271,9 @@ impl Outgoing {
     fn fall_back(&mut self, transfer: &mut RecvTransfer, op: u64) -> Step {
         self.forbid_copies();
         let RecvTransfer::Copy(copying) = transfer else { return Step::Idle };
-        let Copying { peer, offer, copy, .. } = **copying;
+        let Copying { peer, offer, copy, ref claims, .. } = **copying;
         if let Some((cell, _)) = self.offer_cell_of(peer, offer) {
-            cell.close(&copy);
+            cell.close(&copy, claims);
         }
         *transfer = RecvTransfer::Stream { from: peer, left: copy.length };
         Step::Tell(ask_for_stream(offer, op, copy.length))
@@ -289,7 +296,7 @@ impl Outgoing {
     pub fn abort_recv(&mut self, transfer: RecvTransfer) -> Quiet {
         let RecvTransfer::Copy(copying) = transfer else { return Quiet(()) };
         let Some((cell, _)) = self.offer_cell_of(copying.peer, copying.offer) else { return Quiet(()) };
-        let claimed = cell.close(&copying.copy).min(copying.copy.length);
+        let claimed = cell.close(&copying.copy, &copying.claims);
         let mut looks = 0;
         while !cell.has_copied(claimed) && !cell.is_broken() {
             looks += 1;
@@ -302,6 +309,12 @@ impl Outgoing {
             }
         }
         Quiet(())
+    }
+
+    /// The end of a copy that its sender begins at: of two ranks, the same one always begins at the front, whoever sends.
+    fn sender_end(&self, peer: Peer) -> End {
+        let is_first = self.node().home(peer).is_some_and(|(_, slot)| slot < self.node().slot());
+        if is_first { End::Front } else { End::Back }
     }
 
     /// The cell of an offer whose sender shares memory with us.

@@ -9,7 +9,7 @@ use crate::end::Full;
 use crate::outgoing::Outgoing;
 use crate::packet::{Head, Packet};
 use oxmpi_base::ids::Peer;
-use oxmpi_base::offer_cell::{OfferId, State};
+use oxmpi_base::offer_cell::{Claims, OfferId, State};
 use oxmpi_datatype::{Cursor, Source};
 
 /// The state of a message that its sender has offered.
@@ -33,6 +33,8 @@ pub struct Offered {
 pub struct Copying {
     offer: OfferId,
     pieces: Option<Box<Pieces>>,
+    /// `None` before the receiver asks for help.
+    claims: Option<Claims>,
 }
 
 /// For a copy between buffers of which one has gaps.
@@ -194,7 +196,7 @@ impl Outgoing {
             (CLAIMED, None) => Ok(Answer::Done),
             (CLAIMED, Some(offer)) => {
                 let SendTransfer::Offered(Offered { pieces, .. }) = transfer else { return wrong };
-                *transfer = SendTransfer::Copy(Copying { offer, pieces: pieces.take() });
+                *transfer = SendTransfer::Copy(Copying { offer, pieces: pieces.take(), claims: None });
                 Ok(Answer::Steps)
             }
             (STREAM, _) => {
@@ -256,7 +258,8 @@ impl Outgoing {
                 let RemoteSide::Known(far) = known else { return Step::Idle };
                 far
             };
-            if let Some((offset, length)) = cell.claim(&copy) {
+            let claims = copying.claims.get_or_insert_with(|| Claims::new(copy.sender));
+            if let Some((offset, length)) = cell.claim(&copy, claims) {
                 let call = |ours: &[_], theirs: &[_]| self.node().copy_to(peer, ours, theirs);
                 if pieces::copy(call, buf, far, offset as usize, length as usize) {
                     cell.add_copied(length);
