@@ -308,20 +308,18 @@ impl AgreementIo {
         Ok(())
     }
 
-    /// The words of each member, by rank, in rounds that double what is known. Every member passes
-    /// the same number of words.
+    /// The words of each member, by rank. Every member passes the same number of words.
     pub async fn gather(&self, participants: &Participants, own: &[u64]) -> Result<Vec<u64>> {
-        let (rank, size, width) = (participants.rank, participants.len(), own.len());
-        let mut known = own.to_vec();
-        let mut distance = 1;
-        while distance < size {
-            let count = distance.min(size - distance);
-            self.send(participants, (rank + size - distance) % size, &known[..count * width]);
-            known.extend(self.receive(participants, (rank + distance) % size, count * width).await?);
-            distance *= 2;
-        }
-        known.rotate_right(rank * width);
-        Ok(known)
+        self.begin_gather(participants, own).finish(self, participants).await
+    }
+
+    /// Sends what the other members wait for first. A member with other work does it between the two
+    /// halves of the gather.
+    pub fn begin_gather(&self, participants: &Participants, own: &[u64]) -> Gather {
+        let (rank, size) = (participants.rank, participants.len());
+        let first = if size <= FEW_MEMBERS { size } else { 2 };
+        (1..first).for_each(|distance| self.send(participants, (rank + size - distance) % size, own));
+        Gather { known: own.to_vec(), width: own.len() }
     }
 
     /// As [`AgreementIo::gather`], for lists of different lengths.
@@ -342,6 +340,34 @@ impl AgreementIo {
         }
         known.rotate_right(rank);
         Ok(known)
+    }
+}
+
+/// So few members send their words to each other directly, because a round costs more than some messages.
+const FEW_MEMBERS: usize = 8;
+
+/// A gather that has begun.
+pub struct Gather {
+    /// The words of this member and of those behind it.
+    known: Vec<u64>,
+    width: usize,
+}
+
+impl Gather {
+    /// Receives the words of the other members, if they are many in rounds that double what is known.
+    pub async fn finish(mut self, io: &AgreementIo, participants: &Participants) -> Result<Vec<u64>> {
+        let (rank, size, width) = (participants.rank, participants.len(), self.width);
+        let mut distance = 1;
+        while distance < size {
+            let count = if size <= FEW_MEMBERS { 1 } else { distance.min(size - distance) };
+            if distance > 1 && size > FEW_MEMBERS {
+                io.send(participants, (rank + size - distance) % size, &self.known[..count * width]);
+            }
+            self.known.extend(io.receive(participants, (rank + distance) % size, count * width).await?);
+            distance += count;
+        }
+        self.known.rotate_right(rank * width);
+        Ok(self.known)
     }
 }
 

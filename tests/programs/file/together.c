@@ -209,6 +209,50 @@ static void one_fails(MPI_Info info) {
     free(data);
 }
 
+// The first rank moves one long run, which lies in a gap of what the others move in short pieces.
+static void long_and_short(MPI_Info info) {
+    enum { BLOCK = 8, GAP_FROM = 40000, GAP = 30000, COUNT = 4000 };
+    unsigned char *data = malloc(GAP), *found = malloc(GAP);
+    const int count = rank == 0 ? GAP : COUNT;
+    for (int i = 0; i < count; i++) data[i] = byte_of(rank, i);
+    fill_file("lengths");
+    OK(MPI_File_open(MPI_COMM_WORLD, "lengths", MPI_MODE_RDWR, info, &fh));
+    if (rank == 0) {
+        OK(MPI_File_set_view(fh, GAP_FROM, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    } else {
+        // Half of the blocks before the gap, half behind it.
+        MPI_Datatype half, halves;
+        const MPI_Aint places[] = {0, GAP_FROM + GAP};
+        const int both[] = {1, 1};
+        MPI_Type_vector(COUNT / 2 / BLOCK, BLOCK, BLOCK * size, MPI_BYTE, &half);
+        MPI_Type_create_hindexed(2, both, places, half, &halves);
+        MPI_Type_commit(&halves);
+        OK(MPI_File_set_view(fh, BLOCK * rank, MPI_BYTE, halves, "native", MPI_INFO_NULL));
+        MPI_Type_free(&half);
+        MPI_Type_free(&halves);
+    }
+    for (int round = 0; round < 3; round++) {
+        OK(MPI_File_write_at_all(fh, 0, data, count, MPI_BYTE, &status));
+        CHECK_COUNT(status, MPI_BYTE, count);
+        MPI_Barrier(MPI_COMM_WORLD);
+        memset(found, 0, (size_t)count);
+        OK(MPI_File_read_at_all(fh, 0, found, count, MPI_BYTE, &status));
+        CHECK_COUNT(status, MPI_BYTE, count);
+        CHECK(memcmp(found, data, (size_t)count) == 0);
+    }
+    if (rank == 0) {
+        unsigned char got[BLOCK];
+        CHECK_EQ(read_outside("lengths", 0, got, BLOCK), BLOCK);
+        for (int i = 0; i < BLOCK; i++) CHECK_EQ(got[i], FILLER);
+        CHECK_EQ(read_outside("lengths", GAP_FROM + GAP - 1, got, 2), 2);
+        CHECK_EQ(got[0], byte_of(0, GAP - 1));
+        CHECK_EQ(got[1], FILLER);
+    }
+    close_file(&fh);
+    free(data);
+    free(found);
+}
+
 // No room: whoever wrote for the others says why, and nobody waits for ever.
 static void no_room(MPI_Info info) {
     const int block = 8, count = 80000;
@@ -243,6 +287,7 @@ int main(int argc, char **argv) {
         ends(info);
         portable(info);
         one_fails(info);
+        long_and_short(info);
         no_room(info);
         MPI_Info_free(&info);
     }

@@ -2,8 +2,9 @@
 //! shared memory, and a few of them, the aggregators, access the file in long runs. Between nodes
 //! the pieces go by messages of the first process of each node.
 //!
-//! Every decision rests on facts that all processes have exchanged, so all decide the same. A
-//! process whose arguments are wrong takes part with nothing, so that no other waits for it. See
+//! Every decision that concerns others rests on facts that all processes have exchanged, so all
+//! decide the same. A process whose arguments are wrong, or which moves its part alone, takes part
+//! with nothing, so that no other waits for it. See
 //! `oxmpi-io/src/image.rs` for the memory, and `oxmpi-core/src/jobs.rs` for the work that is done
 //! without the lock.
 
@@ -65,40 +66,71 @@ pub(super) unsafe fn access(
     own: Result<Moving>,
     writes: bool,
 ) -> impl Future<Output = Result<usize>> + Send {
-    let part = own.and_then(|own| Ok((Part::new(Arc::clone(&own.view), own.offset, own.memory.len())?, own)));
+    let own = own.and_then(|own| Ok((Part::new(Arc::clone(&own.view), own.offset, own.memory.len())?, own)));
     async move {
-        let facts = part.as_ref().map_or_else(|_| Facts::of(&Part::nothing()), |(part, _)| Facts::of(part));
-        let all = io.gather(&who, &facts).await?;
-        let Some((plan, staging)) = Plan::new(&buffering, writes, &all) else {
-            let (_, own) = part?;
+        let is_shared = own.as_ref().is_ok_and(|(part, _)| is_shared(part, &buffering, writes));
+        let facts = own
+            .as_ref()
+            .ok()
+            .filter(|_| is_shared)
+            .map_or_else(|| Facts::of(&Part::nothing()), |(part, _)| Facts::of(part));
+        let gather = io.begin_gather(&who, &facts);
+        let (part, own) = match own {
+            Ok((part, own)) if is_shared => (part, Own::Shared(own)),
             // SAFETY: the memory may be used until the future has ended.
-            return jobs.run(move || unsafe { own.alone() }).await;
+            Ok((_, own)) => (Part::nothing(), Own::Done(jobs.run(move || unsafe { own.alone() }).await)),
+            Err(error) => (Part::nothing(), Own::Done(Err(error))),
         };
-        let (part, own) = match part {
-            Ok((part, own)) => (part, Ok(own)),
-            Err(error) => (Part::nothing(), Err(error)),
+        let all = gather.finish(&io, &who).await?;
+        let Some((plan, staging)) = Plan::new(&buffering, writes, &all) else {
+            return match own {
+                // SAFETY: the memory may be used until the future has ended.
+                Own::Shared(own) => jobs.run(move || unsafe { own.alone() }).await,
+                Own::Done(result) => result,
+            };
         };
-        let memory = own.as_ref().map_or(Region::dense(std::ptr::null_mut(), 0), |own| own.memory.clone());
+        let memory = match &own {
+            Own::Shared(own) => own.memory.clone(),
+            Own::Done(_) => Region::dense(std::ptr::null_mut(), 0),
+        };
         // SAFETY: it has the bytes of the part, and may be used until the future has ended.
         let walk = unsafe { Walk::new(part, memory) };
         let locals = Participants { members: staging.locals.clone(), rank: staging.rank, ..who.clone() };
         let mut phases = Phases { io, who, locals, staging, plan, jobs, file, walk: Some(walk), failed: None };
         let moved = if writes { phases.write().await? } else { phases.read().await? };
-        own?;
+        let moved = match own {
+            Own::Shared(_) => moved,
+            Own::Done(result) => result?,
+        };
         phases.failed.map_or(Ok(moved), Err)
     }
+}
+
+/// How a process takes part.
+enum Own {
+    /// Its part is one of those that may be gathered.
+    Shared(Moving),
+    /// It has moved its part alone, or could not.
+    Done(Result<usize>),
+}
+
+/// Whether a part may be gathered with those of the other processes. A process with long or few runs moves them alone, for
+/// which it need not know what the others do, and only helps the others then.
+fn is_shared(part: &Part, buffering: &Buffering, writes: bool) -> bool {
+    let runs = part.runs() as u64;
+    let are_short = || runs >= FEW_RUNS && part.len() as u64 / runs < buffering.long_run(writes) as u64;
+    part.is_ordered() && (buffering.switch(writes) != Switch::Automatic || are_short())
 }
 
 /// What a process tells the others about its part.
 struct Facts;
 
 impl Facts {
-    const WORDS: usize = 6;
+    const WORDS: usize = 4;
 
     fn of(part: &Part) -> [u64; Facts::WORDS] {
         let range = part.range();
-        let (bytes, runs) = (part.len() as u64, part.runs() as u64);
-        [u64::from(part.is_ordered()), range.start, range.end, bytes, runs, part.granule() as u64]
+        [range.start, range.end, part.len() as u64, part.granule() as u64]
     }
 }
 
@@ -118,13 +150,12 @@ struct Plan {
 impl Plan {
     fn new(buffering: &Buffering, writes: bool, all: &[u64]) -> Option<(Plan, Arc<NodeStaging>)> {
         let staging = buffering.candidate(writes)?;
-        let with_data = || all.chunks_exact(Facts::WORDS).filter(|facts| facts[3] > 0);
-        if with_data().any(|facts| facts[0] == 0 || facts[1] >= facts[2] || !facts[5].is_power_of_two()) {
+        let with_data = || all.chunks_exact(Facts::WORDS).filter(|facts| facts[2] > 0);
+        if with_data().any(|facts| facts[0] >= facts[1] || !facts[3].is_power_of_two()) {
             return None;
         }
-        let mut ranges: Vec<Range<u64>> = with_data().map(|facts| facts[1]..facts[2]).collect();
-        let sum = |index: usize| with_data().fold(0u64, |sum, facts| sum.saturating_add(facts[index]));
-        let (bytes, runs) = (sum(3), sum(4));
+        let mut ranges: Vec<Range<u64>> = with_data().map(|facts| facts[0]..facts[1]).collect();
+        let bytes = with_data().fold(0u64, |sum, facts| sum.saturating_add(facts[2]));
         let range = ranges.iter().map(|range| range.start).min()?..ranges.iter().map(|range| range.end).max()?;
         if (range.end - range.start) / SPARSE > bytes {
             return None;
@@ -132,13 +163,11 @@ impl Plan {
         if buffering.switch(writes) == Switch::Automatic {
             ranges.sort_by_key(|range| range.start);
             let interleaved = ranges.windows(2).any(|pair| pair[1].start < pair[0].end);
-            let short =
-                bytes / runs.max(1) < buffering.long_run(writes) as u64 && runs >= FEW_RUNS * ranges.len() as u64;
-            if !interleaved || !short {
+            if !interleaved {
                 return None;
             }
         }
-        let granule = with_data().map(|facts| facts[5]).min()?.clamp(1, PAGE) as usize;
+        let granule = with_data().map(|facts| facts[3]).min()?.clamp(1, PAGE) as usize;
         let unit = buffering.unit.max(PAGE).next_multiple_of(PAGE);
         let window = (buffering.window.min(staging.memory.window()) as u64 / unit * unit).max(PAGE);
         let start = range.start - range.start % unit.min(window);
