@@ -491,8 +491,8 @@ impl Lead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agreement::Agreement;
     use crate::agreement::simulated::World;
+    use crate::agreement::{Agreement, sends_of_gather};
     use std::future::Future;
 
     #[test]
@@ -599,9 +599,8 @@ mod tests {
             }
             let colors: std::collections::BTreeSet<_> = (0..size).filter_map(|rank| args(rank).color).collect();
             assert_eq!(world.given_back, size - colors.len());
-            // Messages: n log n; words: every member gets three from each.
-            let rounds = size.next_power_of_two().trailing_zeros() as usize;
-            assert_eq!((world.messages, world.words), (size * rounds, 3 * size * (size - 1)));
+            // One gather, in which every member gets three words from each.
+            assert_eq!((world.messages, world.words), (size * sends_of_gather(size), 3 * size * (size - 1)));
         }
     }
 

@@ -228,8 +228,8 @@ async fn route(io: &AgreementIo, participants: &Participants, mut parcels: Vec<P
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agreement::Agreement;
     use crate::agreement::simulated::World;
+    use crate::agreement::{Agreement, sends_of_gather};
     use crate::ranks::Ranks;
     use oxmpi_abi::Error;
 
@@ -280,8 +280,7 @@ mod tests {
                     let (incoming, outgoing) = (edges(incoming.collect()), edges(outgoing.collect()));
                     assert_eq!(adjacency, Adjacency { incoming, outgoing, weighted });
                 }
-                let rounds = size.next_power_of_two().trailing_zeros() as usize;
-                assert!(world.messages <= 3 * size * rounds + size, "log n rounds");
+                assert!(world.messages <= 3 * size * sends_of_gather(size) + size, "three gathers at most");
             }
         }
     }
