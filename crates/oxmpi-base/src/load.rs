@@ -31,12 +31,20 @@ pub fn slept() {
     LAST.set(None);
 }
 
+/// Yields this CPU. While the machine counts as contended, notices whether another thread wanted it.
+pub fn yield_cpu() {
+    if is_contended() {
+        yield_cpu_timed();
+    } else {
+        sched_yield();
+    }
+}
+
 /// Yields this CPU, and notices whether another thread wanted it. Returns the duration in
 /// nanoseconds.
-pub fn yield_cpu() -> u64 {
+pub fn yield_cpu_timed() -> u64 {
     let start = now();
-    // SAFETY: no arguments.
-    unsafe { libc::sched_yield() };
+    sched_yield();
     let end = now();
     let absence = end.saturating_sub(start);
     if is_contended() {
@@ -47,6 +55,11 @@ pub fn yield_cpu() -> u64 {
         }
     }
     absence
+}
+
+fn sched_yield() {
+    // SAFETY: no arguments.
+    unsafe { libc::sched_yield() };
 }
 
 pub fn now() -> u64 {
@@ -149,7 +162,7 @@ mod tests {
         });
         assert!(is_contended());
         UNTIL.store(0, Ordering::Relaxed);
-        while yield_cpu() >= SHORTEST_LOSS {
+        while yield_cpu_timed() >= SHORTEST_LOSS {
             UNTIL.store(0, Ordering::Relaxed);
         }
         assert!(!is_contended());

@@ -254,7 +254,7 @@ impl PollYieldPolicy {
         if in_vain > QUICK_TURNS && lasted < length_after(in_vain) {
             return;
         }
-        let absence = load::yield_cpu();
+        let absence = load::yield_cpu_timed();
         self.came_back.store(now(), Ordering::Relaxed);
         // A scheduler that has given this rank less time than others returns at once; then no other
         // rank could have progressed.
@@ -358,8 +358,11 @@ impl Backoff {
 
     #[cold]
     fn round(&mut self, job: &JobHeader) -> Step {
-        load::polled_in_vain();
-        let oversubscribed = is_oversubscribed(job);
+        let outnumber = outnumber_cpus(job);
+        if !outnumber {
+            load::polled_in_vain();
+        }
+        let oversubscribed = outnumber || load::is_contended();
         if !oversubscribed && self.looks / LOOKS_A_ROUND < ROUNDS_ALONE {
             return Step::Again;
         }

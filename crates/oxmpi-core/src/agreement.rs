@@ -344,7 +344,7 @@ impl AgreementIo {
 }
 
 /// So few members send their words to each other directly, because a round costs more than some messages.
-const FEW_MEMBERS: usize = 8;
+const FEW_MEMBERS: usize = 4;
 
 /// A gather that has begun.
 pub struct Gather {
