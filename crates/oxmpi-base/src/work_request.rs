@@ -1,6 +1,8 @@
 //! A work request: the words in the segment with which one rank (the origin) asks another (the
 //! target) to do something in the target's memory. Neither side depends on the other: a request
-//! that is not taken is withdrawn, and of a long request both sides do parts.
+//! that is not taken is withdrawn, and of a long request both sides do parts, the origin from the
+//! front and the target from the back. A request that is repeated then finds its memory in the
+//! caches of the same sides.
 //!
 //! ```text
 //!            origin            target           target
@@ -29,8 +31,17 @@ const BROKEN: u32 = 5;
 #[repr(C)]
 pub struct WorkRequest {
     state: AtomicU32,
-    /// Bytes of a long request that either side has claimed; may exceed its length.
+    /// Units of a long request that the origin (low 32 bits) and the target have claimed; together
+    /// they may exceed its length.
     claimed: AtomicU64,
+}
+
+/// One unit that the target has claimed.
+const OF_TARGET: u64 = 1 << 32;
+
+/// The units that the two sides have claimed.
+fn of_both(claimed: u64) -> (u64, u64) {
+    (claimed % OF_TARGET, claimed / OF_TARGET)
 }
 
 /// The state of a request as the target sees it.
@@ -90,6 +101,12 @@ impl WorkRequest {
         }
     }
 
+    /// Claims the next part of a long request of `length` units, at most `part` units: the first one
+    /// and how many.
+    pub fn claim(&self, part: u64, length: u64) -> Option<(u64, u64)> {
+        self.claim_for(1, part, length).map(|((origin, _), units)| (origin, units))
+    }
+
     /// Prevents further claims of a long request.
     pub fn stop(&self, length: u64) {
         self.claimed.fetch_add(length, Ordering::Relaxed);
@@ -128,19 +145,29 @@ impl WorkRequest {
         self.state.store(BROKEN, Ordering::Release);
     }
 
-    // ---- both sides; the target only after it has taken the request ----
-
-    pub fn has_unclaimed(&self, length: u64) -> bool {
-        self.claimed.load(Ordering::Relaxed) < length
+    /// As [`WorkRequest::claim`], for the target, after it has taken the request.
+    pub fn claim_from_back(&self, part: u64, length: u64) -> Option<(u64, u64)> {
+        let ((_, target), units) = self.claim_for(OF_TARGET, part, length)?;
+        // Only a wrong origin makes it less than nothing.
+        Some((length.checked_sub(target + units)?, units))
     }
 
-    /// Claims the next part of a long request: offset and length.
-    pub fn claim(&self, part: u64, length: u64) -> Option<(u64, u64)> {
+    // ---- both sides ----
+
+    pub fn has_unclaimed(&self, length: u64) -> bool {
+        let (origin, target) = of_both(self.claimed.load(Ordering::Relaxed));
+        origin + target < length
+    }
+
+    /// Claims for one side: what both had before, and how many units it gets. Both together get
+    /// each unit once, since one begins at the front and the other at the back.
+    fn claim_for(&self, unit: u64, part: u64, length: u64) -> Option<((u64, u64), u64)> {
         if !self.has_unclaimed(length) {
             return None;
         }
-        let from = self.claimed.fetch_add(part, Ordering::Relaxed);
-        (from < length).then(|| (from, part.min(length - from)))
+        let before = of_both(self.claimed.fetch_add(unit * part, Ordering::Relaxed));
+        let left = length.saturating_sub(before.0 + before.1);
+        (left > 0).then(|| (before, part.min(left)))
     }
 }
 
@@ -169,15 +196,21 @@ mod tests {
         let work = work();
         work.offer();
         assert!(work.take(Wanted::Parts));
-        assert_eq!(work.claim(4, 10), Some((0, 4)));
+        assert_eq!(work.claim_from_back(4, 10), Some((6, 4)));
         assert_eq!(work.end(), End::NotYet);
         work.hand_back();
-        assert_eq!((work.claim(4, 10), work.claim(4, 10), work.claim(4, 10)), (Some((4, 4)), Some((8, 2)), None));
+        assert_eq!((work.claim(3, 10), work.claim(4, 10), work.claim(4, 10)), (Some((0, 3)), Some((3, 3)), None));
+        assert_eq!(work.claim_from_back(4, 10), None);
         assert_eq!(work.end(), End::Over);
         assert!(!work.take(Wanted::Parts));
         work.offer();
+        assert!(work.take(Wanted::Parts));
+        assert_eq!((work.claim_from_back(4, 10), work.claim_from_back(4, 10)), (Some((6, 4)), Some((2, 4))));
+        assert_eq!((work.claim_from_back(4, 10), work.claim(4, 10)), (Some((0, 2)), None));
+        work.finish();
+        work.offer();
         work.stop(10);
-        assert!(work.take(Wanted::Parts) && work.claim(4, 10).is_none());
+        assert!(work.take(Wanted::Parts) && work.claim_from_back(4, 10).is_none());
         work.break_off();
         assert_eq!(work.end(), End::Broken);
     }
@@ -261,7 +294,7 @@ mod loom_tests {
                         continue;
                     }
                     let length = read(&target.order);
-                    if let Some((from, _)) = target.work.claim(1, length) {
+                    if let Some((from, _)) = target.work.claim_from_back(1, length) {
                         let part = &target.parts[from as usize];
                         write(part, read(part) + 1);
                     }
@@ -296,7 +329,7 @@ mod loom_tests {
             let target = Arc::clone(&shared);
             let servant = loom::thread::spawn(move || {
                 if target.work.take(Wanted::Parts) {
-                    match target.work.claim(1, 2) {
+                    match target.work.claim_from_back(1, 2) {
                         Some((from, _)) => {
                             write(&target.order, from);
                             target.work.break_off();

@@ -23,26 +23,39 @@ pub const SHORTEST_MAPPED: usize = 512 << 10;
 const WORTH_WAKING: usize = 512 << 10;
 
 /// How much each side claims at a time. Few and long parts, since each costs system calls and an
-/// agreement; short enough that neither side waits long for the other's last one.
+/// agreement; short enough that neither side waits long for the other's last one. In units, of which
+/// the last one may be shorter than the others.
 #[derive(Clone, Copy)]
 struct Parts {
     origin: u64,
     target: u64,
+    /// All of the operation.
+    all: u64,
+    bytes: u64,
 }
+
+const UNIT: u64 = PART_UNIT as u64;
 
 impl Parts {
     fn new(what: What, length: u64, mapped: bool) -> Parts {
-        let piece = |parts: u64, most: u64| (length / parts).next_multiple_of(PART_UNIT as u64).min(most);
-        let half = |most: u64| Parts { origin: piece(2, most), target: piece(2, most) };
-        match what {
+        let piece = |parts: u64, most: u64| (length / parts).div_ceil(UNIT).min(most / UNIT);
+        let half = |most: u64| (piece(2, most), piece(2, most));
+        let (origin, target) = match what {
             What::Combine { op, .. } if op == MPI_REPLACE.0 as u32 || op == MPI_NO_OP.0 as u32 => half(128 << 10),
             // The target must fetch the operands first.
-            What::Combine { .. } if mapped => Parts { origin: 2 * piece(3, 64 << 10), target: piece(3, 64 << 10) },
+            What::Combine { .. } if mapped => (2 * piece(3, 64 << 10), piece(3, 64 << 10)),
             // The origin must fetch the old elements and bring back the new ones.
-            What::Combine { fetch: false, .. } => Parts { origin: piece(3, 64 << 10), target: 2 * piece(3, 64 << 10) },
+            What::Combine { fetch: false, .. } => (piece(3, 64 << 10), 2 * piece(3, 64 << 10)),
             What::Combine { .. } => half(128 << 10),
             _ => half(256 << 10),
-        }
+        };
+        Parts { origin, target, all: length.div_ceil(UNIT), bytes: length }
+    }
+
+    /// Offset and length in bytes of a part that was claimed.
+    fn bytes_of(&self, (first, units): (u64, u64)) -> (usize, usize) {
+        let from = first * UNIT;
+        (from as usize, (units * UNIT).min(self.bytes - from) as usize)
     }
 }
 
@@ -69,7 +82,7 @@ impl Window {
         };
         let length = bytes as u64;
         let mapped = !self.targets[at.rank].base.is_null();
-        let part = Parts::new(what, length, mapped).origin;
+        let parts = Parts::new(what, length, mapped);
         // SAFETY: no other rank accesses it before it is offered.
         unsafe {
             *request.near.get() = ends.map(|end| end as u64);
@@ -84,10 +97,11 @@ impl Window {
             node.wake(at.process);
         }
         let mut result = Ok(());
-        while let Some((from, count)) = work.claim(part, length) {
-            result = own(from as usize, count as usize);
+        while let Some(part) = work.claim(parts.origin, parts.all) {
+            let (from, count) = parts.bytes_of(part);
+            result = own(from, count);
             if result.is_err() {
-                work.stop(length);
+                work.stop(parts.all);
                 break;
             }
         }
@@ -228,23 +242,23 @@ impl Window {
         }
         // SAFETY: the request is taken, so no other rank accesses it.
         let (Order { what, length, offset }, ends) = unsafe { (*request.order.get(), *request.near.get()) };
-        let Some((from, count)) = work.claim(Parts::new(what, length, !self.is_remote).target, length) else {
+        let parts = Parts::new(what, length, !self.is_remote);
+        let Some(part) = work.claim_from_back(parts.target, parts.all) else {
             work.finish();
             return false;
         };
-        let ends = ends.map(|end| (end + from) as usize);
+        let (from, count) = parts.bytes_of(part);
+        let ends = ends.map(|end| end as usize + from);
         let done = match self.own_memory(offset, length as usize) {
             // SAFETY: memory of this rank's window, which the origin may access in its epoch.
-            Some(at) => unsafe {
-                self.do_part(node, origin, what, at.wrapping_add(from as usize), ends, count as usize).is_some()
-            },
+            Some(at) => unsafe { self.do_part(node, origin, what, at.wrapping_add(from), ends, count).is_some() },
             None => false,
         };
         if !done {
             // SAFETY: the request is still taken.
-            unsafe { *request.near.get() = [from, count] };
+            unsafe { *request.near.get() = [from as u64, count as u64] };
             work.break_off();
-        } else if work.has_unclaimed(length) {
+        } else if work.has_unclaimed(parts.all) {
             work.hand_back();
         } else {
             work.finish();
