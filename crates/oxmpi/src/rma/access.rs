@@ -62,19 +62,38 @@ pub unsafe fn get(
 }
 
 /// Combines elements of a window with those of the origin, of any datatypes; `old`, if given, gets the previous elements.
-#[inline(never)]
+#[inline(always)]
 pub fn accumulate(
     guard: &mut Guard,
-    origin: SourceArg,
+    from: SourceArg,
     old: Option<TargetArg<'static>>,
     target: At,
     op: Op,
     win: Win,
 ) -> Result<()> {
+    let At { rank, disp, count, datatype } = target;
+    let origin = (from.count, from.datatype);
+    // SAFETY: the parts of `from`.
+    unsafe { accumulate_any(guard, from.address(), origin, old, (rank, disp), (count, datatype), (op, win)) }
+}
+
+/// # Safety
+/// `address` and `origin` are the parts of a [`SourceArg`].
+#[inline(never)]
+unsafe fn accumulate_any(
+    guard: &mut Guard,
+    address: *const u8,
+    origin: (i64, Datatype),
+    old: Option<TargetArg<'static>>,
+    (rank, disp): (i32, i64),
+    (count, datatype): (i64, Datatype),
+    (op, win): (Op, Win),
+) -> Result<()> {
     guard.win(win)?;
+    // SAFETY: the parts of such an argument, by this function's condition.
+    let origin = unsafe { SourceArg::new(address.cast(), origin.0, origin.1) };
     let handle = op;
     let op = check_op(op)?;
-    let At { rank, disp, count, datatype } = target;
     let mut types = vec![datatype];
     let mut from = None;
     if op != oxmpi_ops::Op::NoOp {
