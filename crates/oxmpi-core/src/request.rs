@@ -166,10 +166,19 @@ impl Active {
         }
     }
 
-    /// Tries to cancel it; `false` for operations that cannot be cancelled at all.
-    pub fn cancel(&self, engine: &mut Engine) -> bool {
+    /// Tries to cancel it; `false` for operations that cannot be cancelled at all. A wait for it is local from now on: where
+    /// a send is too far for being cancelled, it goes on from a copy. (A message that was offered to another host and not
+    /// taken is the exception: its receiver decides.)
+    pub fn cancel(&mut self, engine: &mut Engine) -> bool {
         match self {
-            Active::Send(op) => engine.cancel_send(*op),
+            Active::Send(op) => {
+                let op = *op;
+                engine.cancel_send(op);
+                if engine.keep_copy(op) {
+                    engine.detach(op);
+                    *self = Active::Done(Outcome::sent());
+                }
+            }
             Active::Recv(op) => engine.cancel_recv(*op),
             // An access is never cancelled: it goes on to its end.
             Active::File(_) | Active::Done(_) => {}

@@ -262,6 +262,24 @@ impl Messages {
         }
     }
 
+    /// Copies the bytes of a message that is being sent, so that its buffer is free before the receiver has taken it all; the
+    /// caller detaches the operation. `false`: its bytes do not go as packets, or not yet.
+    #[expect(unsafe_code, reason = "lends memory of the engine's own to an operation")]
+    pub fn keep_copy(&mut self, op: OpId) -> bool {
+        let Some(send) = self.ops.send_mut(op) else { return false };
+        if !matches!(send.phase, Phase::Eager | Phase::Offered(SendTransfer::Stream { .. })) {
+            return false;
+        }
+        let bytes = OwnedBytes::packed(&send.buf);
+        // SAFETY: the operation owns the bytes, and drops them after its end.
+        send.buf = unsafe { bytes.lend() };
+        let sent = send.cursor.position();
+        send.cursor = Cursor::new();
+        send.cursor.seek(&send.buf, sent);
+        send.storage = Some(bytes);
+        true
+    }
+
     fn unqueue(&mut self, peer: Peer, op: OpId) -> bool {
         let queue = &mut self.peers.at(peer).queue;
         let Some(at) = queue.iter().position(|item| matches!(item, Queued::Message(id) if *id == op)) else {
