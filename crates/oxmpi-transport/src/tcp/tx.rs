@@ -322,7 +322,7 @@ impl TcpTx {
         bytes: usize,
     ) -> Result<(), Full> {
         let word = (kind != MORE).then_some(word);
-        if self.joint.is_shut() && self.joint.is_void() {
+        if self.joint.is_void() {
             self.unfinished = None;
             cursor.seek(buf, cursor.position() + bytes);
             return Ok(());
