@@ -11,6 +11,7 @@ pub mod board;
 pub mod cma;
 pub mod copy;
 pub mod cpus;
+pub mod descriptors;
 pub mod dial;
 pub mod filesystem;
 pub mod foreign_senders;

@@ -18,21 +18,6 @@ pub fn most_open_files() -> u64 {
     of(libc::RLIMIT_NOFILE).1
 }
 
-/// Descriptors below this number are left to the program: its `select` knows no others.
-pub const DESCRIPTORS_OF_PROGRAM: u64 = 1024;
-
-/// Lets this process open so many descriptors beside [those of the program](DESCRIPTORS_OF_PROGRAM), as far as the hard
-/// limit allows.
-pub fn allow_descriptors(count: u64) {
-    let (soft, hard) = of(libc::RLIMIT_NOFILE);
-    let wanted = DESCRIPTORS_OF_PROGRAM.saturating_add(count).min(hard);
-    if wanted > soft {
-        let raised = libc::rlimit { rlim_cur: wanted, rlim_max: hard };
-        // SAFETY: `raised` is valid during the call. Where it fails, the limit stays as it was.
-        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raised) };
-    }
-}
-
 /// The bytes of memory and swap space that the machine has: more would only be found missing when
 /// it is used, by a signal.
 pub fn physical_memory() -> u64 {

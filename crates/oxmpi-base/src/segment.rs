@@ -16,20 +16,15 @@
 
 use crate::arena::Area;
 use crate::foreign_senders::{FOREIGN_CELLS, FOREIGN_SENDERS, ForeignSender};
-use crate::limits;
 use crate::seq_record::SeqRecord;
-use crate::trust;
 use crate::wait_record::WaitRecord;
+use crate::{descriptors, limits, trust};
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
-
-/// Kept descriptors get numbers from here on if the limit allows it: above those that shell scripts
-/// and programs use, and low enough not to enlarge the kernel's descriptor table in each rank.
-const FIRST_DESCRIPTOR: i32 = 50;
 
 /// Changes with the layout: a rank never attaches to a segment of another version's `mpirun`.
 const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x09");
@@ -329,7 +324,7 @@ impl Segment {
     }
 
     fn map(fd: BorrowedFd<'_>, layout: Layout) -> io::Result<Segment> {
-        let file = keep(fd)?;
+        let file = descriptors::keep(fd)?;
         Ok(Segment { base: map_shared(fd, 0, layout.mapped)?, layout, file })
     }
 
@@ -465,26 +460,6 @@ impl Drop for Segment {
         // SAFETY: the mapping is ours and nothing borrows from it any more.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.layout.mapped) };
     }
-}
-
-/// Duplicates a descriptor to keep, under a high number, close-on-exec.
-pub fn keep(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-    let mut result = Err(io::Error::from_raw_os_error(libc::EMFILE));
-    // `ulimit -n` may not allow such a high number.
-    for least in [FIRST_DESCRIPTOR, 10, 3] {
-        // SAFETY: the descriptor is open.
-        let copy = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) };
-        if copy >= 0 {
-            // SAFETY: just created and owned here alone.
-            return Ok(unsafe { OwnedFd::from_raw_fd(copy) });
-        }
-        let error = io::Error::last_os_error();
-        // EINVAL: the number is above the limit, so there is no such descriptor either.
-        if error.raw_os_error() != Some(libc::EINVAL) {
-            result = Err(error);
-        }
-    }
-    result
 }
 
 /// Maps a part of a file, shared.

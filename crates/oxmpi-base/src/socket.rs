@@ -2,7 +2,6 @@
 //! close-on-exec.
 
 use crate::cma::Piece;
-use crate::limits::DESCRIPTORS_OF_PROGRAM;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -49,19 +48,6 @@ pub fn retransmits(connection: BorrowedFd<'_>) -> io::Result<u32> {
         return Err(io::Error::last_os_error());
     }
     Ok(info.tcpi_total_retrans)
-}
-
-/// The same socket with a number that no `select` of the program needs, where the limit of descriptors allows that.
-pub fn out_of_the_way(fd: OwnedFd) -> OwnedFd {
-    let least = DESCRIPTORS_OF_PROGRAM as libc::c_int;
-    // SAFETY: the descriptor is open.
-    match unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) } {
-        copy if copy >= 0 => {
-            // SAFETY: just created and owned here alone.
-            unsafe { OwnedFd::from_raw_fd(copy) }
-        }
-        _ => fd,
-    }
 }
 
 /// Whether the peer has closed a connection of which nothing was read.

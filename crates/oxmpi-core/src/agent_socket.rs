@@ -9,7 +9,7 @@ use crate::process::Process;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PORT};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::{JobId, ProcessId};
-use oxmpi_base::limits;
+use oxmpi_base::descriptors;
 use oxmpi_boot::Reached;
 use oxmpi_boot::handshake::{Key, KeyId, Secret, random};
 use oxmpi_boot::network::{Introduction, KEY_WORDS, NodePort, Place};
@@ -92,7 +92,7 @@ impl Process {
         };
         let cannot = |error: io::Error| Error::new(MPI_ERR_OTHER, format!("other hosts cannot be reached: {error}"));
         let processes = self.engine.node().nodes().size() as u64;
-        limits::allow_descriptors(DESCRIPTORS_PER_PEER * processes + SPARE_DESCRIPTORS);
+        descriptors::allow_out_of_the_way(DESCRIPTORS_PER_PEER * processes + SPARE_DESCRIPTORS);
         let network = SharedNetwork::new(network);
         self.agent_socket.socket = Some(agent.try_clone().map_err(cannot)?);
         self.engine.use_network(Box::new(network.clone()), Arrivals::new(agent)).map_err(cannot)?;

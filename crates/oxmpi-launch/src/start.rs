@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use oxmpi_agent::door::Door;
-use oxmpi_base::segment::{self, RankBlock, Segment};
-use oxmpi_base::{lifeline, limits};
+use oxmpi_base::segment::{RankBlock, Segment};
+use oxmpi_base::{descriptors, lifeline, limits};
 use oxmpi_boot::apps::App;
 use oxmpi_boot::env::{NetworkEnv, RankEnv};
 use oxmpi_boot::nodes::NodeTable;
@@ -28,7 +28,7 @@ use crate::place::{self, Budget, Placement};
 use crate::program;
 use crate::report;
 use crate::spawn::{Image, Spawner};
-use crate::sys::{self, Pid, SignalSet};
+use crate::sys::{Pid, SignalSet};
 use crate::wires::{self, OwnWires, Wires};
 
 /// Why nothing was started, and the exit status of `mpirun` for it.
@@ -188,9 +188,9 @@ impl RankNetwork {
         for _ in 0..ranks {
             let (near, far) = pair()?;
             ours.push(near);
-            agents.push(segment::keep(far.as_fd())?);
+            agents.push(descriptors::keep(far.as_fd())?);
         }
-        let description = description.map(|file| segment::keep(file.as_fd())).transpose()?;
+        let description = description.map(|file| descriptors::keep(file.as_fd())).transpose()?;
         door.serve(node, ours)?;
         Ok(RankNetwork { description, agents })
     }
@@ -236,7 +236,7 @@ impl Prepared {
     pub fn new(work: &Work, settings: &Settings, budget: &Budget) -> Result<Prepared, Refusal> {
         let count = work.seats.len();
         let placement = place::place(count, settings, budget).map_err(|text| Refusal { text, status: 1 })?;
-        let descriptors = sys::want_descriptors(descriptors_for(count));
+        let descriptors = descriptors::allow(descriptors_for(count));
         let (segment_fd, segment) = Segment::create(count, placement.cpus)
             .map_err(cannot(&format!("create the shared memory of {count} ranks")))?;
         work.nodes.store(&segment).map_err(|text| Refusal { text, status: 1 })?;
@@ -245,9 +245,9 @@ impl Prepared {
             segment.rank(seat.place.slot).cpu.store(first.map_or(0, |cpu| cpu as u32 + 1), Relaxed);
         }
         let segment_fd =
-            segment::keep(segment_fd.as_fd()).map_err(cannot("duplicate the descriptor of the shared memory"))?;
+            descriptors::keep(segment_fd.as_fd()).map_err(cannot("duplicate the descriptor of the shared memory"))?;
         let (near, far) = lifeline::create().map_err(cannot("make a pipe"))?;
-        let near = segment::keep(near.as_fd()).map_err(cannot("duplicate the descriptor of the lifeline pipe"))?;
+        let near = descriptors::keep(near.as_fd()).map_err(cannot("duplicate the descriptor of the lifeline pipe"))?;
         let mailbox = Mailbox::open().map_err(cannot("make a pipe"))?;
         Ok(Prepared { descriptors, placement, segment_fd, segment, lifeline: (near, far), mailbox })
     }

@@ -331,20 +331,6 @@ pub fn may_execute(path: &std::ffi::CStr) -> bool {
     unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
 }
 
-/// Raises the limit of open descriptors to `count`, as far as the hard limit allows. Returns the
-/// previous limit if it was raised.
-pub fn want_descriptors(count: u64) -> Option<libc::rlimit> {
-    // SAFETY: `limit` is valid during the calls.
-    unsafe {
-        let mut limit: libc::rlimit = std::mem::zeroed();
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) != 0 || limit.rlim_cur >= count {
-            return None;
-        }
-        let raised = libc::rlimit { rlim_cur: count.min(limit.rlim_max), rlim_max: limit.rlim_max };
-        (libc::setrlimit(libc::RLIMIT_NOFILE, &raised) == 0).then_some(limit)
-    }
-}
-
 pub fn signal_text(signal: i32) -> String {
     // SAFETY: returns a static or thread-local NUL-terminated text.
     let text = unsafe {

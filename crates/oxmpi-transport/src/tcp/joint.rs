@@ -3,7 +3,7 @@
 use super::traffic::Traffic;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::MPI_ERR_OTHER;
-use oxmpi_base::socket;
+use oxmpi_base::descriptors;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -221,7 +221,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub fn new(fd: OwnedFd) -> io::Result<Connection> {
-        let socket = TcpStream::from(socket::out_of_the_way(fd));
+        let socket = TcpStream::from(descriptors::out_of_the_way(fd));
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;
         let text = |address: io::Result<std::net::SocketAddr>| match address {
