@@ -160,6 +160,8 @@ pub struct ParentTies {
     pub leaving: bool,
     /// One has left them.
     pub left: bool,
+    /// These are the ties when the agent began to stop the ranks: it tells of no later ones.
+    pub are_final: bool,
 }
 
 impl ParentTies {
@@ -170,6 +172,7 @@ impl ParentTies {
             connected: all.connected | one.connected,
             leaving: all.leaving | one.leaving,
             left: all.left | one.left,
+            are_final: false,
         });
         all.connected || all.leaving && !all.left
     }

@@ -296,6 +296,7 @@ impl Watch {
             connected: self.blocks().filter(stays).any(|block| is(block, PARENTS_CONNECTED)),
             leaving: self.blocks().filter(stays).any(|block| is(block, PARENTS_LEAVING)),
             left: self.blocks().any(|block| is(block, PARENTS_LEFT)),
+            are_final: false,
         }
     }
 

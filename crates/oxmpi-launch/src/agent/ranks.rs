@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use oxmpi_agent::frame::BadFrame;
-use oxmpi_agent::message::{FailedRank, RankPlace, Stop, Up};
+use oxmpi_agent::message::{FailedRank, ParentTies, RankPlace, Stop, Up};
 use oxmpi_boot::spawned::Message;
 
 use super::{Agent, Phase};
@@ -63,18 +63,22 @@ impl Agent {
     }
 
     pub(super) fn tell_live(&mut self) {
-        if let (Phase::Running(watch, _), Some(known)) = (&self.phase, self.ties) {
-            let ties = watch.parent_ties();
-            if ties != known {
-                self.ties = Some(ties);
-                self.tell(&Up::Ties(ties));
-            }
-        }
+        self.tell_ties(false);
         if let Phase::Running(watch, _) = &self.phase
             && watch.live != self.told_live
         {
             self.told_live = watch.live;
             self.tell(&Up::Live(self.told_live as u32));
+        }
+    }
+
+    /// Tells how the ranks are tied to the processes that spawned them, if that has changed or is told for the last time.
+    fn tell_ties(&mut self, are_final: bool) {
+        let (Phase::Running(watch, _), Some(known)) = (&self.phase, self.ties) else { return };
+        let ties = ParentTies { are_final, ..watch.parent_ties() };
+        if !known.are_final && ties != known {
+            self.ties = Some(ties);
+            self.tell(&Up::Ties(ties));
         }
     }
 
@@ -153,6 +157,7 @@ impl Agent {
 
     pub(super) fn stop_ranks(&mut self, steps: crate::watch::Steps, ends_spawned_jobs: bool, now: Instant) {
         self.told_failure = true;
+        self.tell_ties(true);
         if let Phase::Running(watch, _) = &mut self.phase {
             watch.stop(steps, ends_spawned_jobs, now);
             watch.send_due_signals(now);
