@@ -44,6 +44,8 @@ pub enum Down {
         number: u32,
         text: String,
     },
+    /// A rank of any node has ended without calling `MPI_Init`: the job has failed, if other ranks are inside MPI.
+    Missing(Box<FailedRank>),
     /// The answer to [`Up::Names`].
     Names {
         slot: u32,
@@ -80,6 +82,8 @@ pub enum Up {
     Live(u32),
     /// The first failure of a rank of the node.
     Failed(Box<FailedRank>),
+    /// The first rank of the node that has ended well without calling `MPI_Init`. Ranks of other nodes may wait for it.
+    Missing(Box<FailedRank>),
     /// A job that ranks of the node have spawned failed while it was connected to them.
     ChildFailed {
         text: String,

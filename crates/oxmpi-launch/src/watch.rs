@@ -39,7 +39,7 @@ const SIGNAL_GRACE: Duration = Duration::from_secs(5);
 /// A process that still exists this long after SIGKILL hangs in the kernel and cannot be ended.
 const UNKILLABLE: Duration = Duration::from_secs(10);
 /// Time that ranks inside MPI may run after another rank has ended without calling `MPI_Init`.
-const MISSED: Duration = Duration::from_secs(1);
+pub const MISSED: Duration = Duration::from_secs(1);
 /// Interval between checks of MPI processes that are not direct children of `mpirun`.
 const TICK: Duration = Duration::from_millis(400);
 
@@ -376,10 +376,25 @@ impl Watch {
     /// A rank that ended without calling `MPI_Init` while other ranks are inside MPI: they would
     /// wait for it sooner or later.
     fn miss_those_who_never_came(&mut self, now: Instant) -> Option<Death> {
-        let inside = |rank: usize| !self.states[rank].ended && Where::of(self.ranks.block(rank)).is_inside();
-        let late = |state: &State| !state.group_open && state.never_came.is_some_and(|since| now > since + MISSED);
-        let index = self.states.iter().position(late).filter(|_| (0..self.states.len()).any(inside))?;
+        self.never_came(|since| now > since + MISSED).filter(|_| self.is_inside_mpi())
+    }
+
+    /// A rank that ended without calling `MPI_Init`, at a time that satisfies a condition.
+    pub fn never_came(&self, is_so: impl Fn(Instant) -> bool) -> Option<Death> {
+        let missing = |state: &State| !state.group_open && state.never_came.is_some_and(&is_so);
+        let index = self.states.iter().position(missing)?;
         Some(Death { index, pid: self.states[index].leader, ending: Ending::NoInit, core_dumped: false })
+    }
+
+    /// All processes of the job have ended here, also those that a rank had started.
+    pub fn note_groups_ended(&mut self) {
+        self.states.iter_mut().for_each(|state| state.group_open = false);
+    }
+
+    /// Whether a live rank is inside MPI.
+    pub fn is_inside_mpi(&self) -> bool {
+        let inside = |rank: usize| !self.states[rank].ended && Where::of(self.ranks.block(rank)).is_inside();
+        (0..self.states.len()).any(inside)
     }
 
     pub fn deadline(&self) -> Option<Instant> {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use oxmpi_agent::channel::{Channel, State};
 use oxmpi_agent::door::Door;
 use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
-use oxmpi_agent::message::{self, Down, ParentTies, Up};
+use oxmpi_agent::message::{self, Down, FailedRank, ParentTies, Up};
 use oxmpi_agent::one_sided::Workers;
 use oxmpi_boot::handshake::Key;
 use oxmpi_boot::requests::Answer;
@@ -33,7 +33,7 @@ use crate::report::VERSION;
 use crate::start::{Kept, Prepared, Refusal, Work};
 use crate::step;
 use crate::sys;
-use crate::watch::{AT_ONCE, Watch};
+use crate::watch::{AT_ONCE, MISSED, Watch};
 
 /// An agent that was late itself by more than this does not blame others.
 pub const LATE: Duration = Duration::from_secs(1);
@@ -100,7 +100,10 @@ struct Agent {
     /// Ranks that have not ended, as it was told.
     told_live: usize,
     told_failure: bool,
+    told_missing: bool,
     told_unread: bool,
+    /// A rank of some node that ended without calling `MPI_Init`, and when that was heard.
+    missing: Option<(Box<FailedRank>, Instant)>,
     /// What was told of the ties to the processes that spawned the job; `None` if there are none.
     ties: Option<ParentTies>,
     /// When the stream from above ended.
@@ -171,7 +174,9 @@ impl Agent {
             probe: None,
             told_live: 0,
             told_failure: false,
+            told_missing: false,
             told_unread: false,
+            missing: None,
             ties: None,
             left_at: None,
         })
@@ -240,7 +245,9 @@ impl Agent {
         let leave = self.left_at.map(|at| (at + LEAVE).max(now + Duration::from_millis(20)));
         let door = self.door.deadline(now);
         let probe = self.probe.as_ref().and_then(|probe| probe.deadline(now));
-        [watch, drain, leave, door, probe, self.back.deadline(now), self.branches.deadline()]
+        // After that, the heartbeats are often enough.
+        let missing = self.missing.as_ref().map(|&(_, since)| since + MISSED).filter(|at| *at >= now);
+        [watch, drain, leave, door, probe, missing, self.back.deadline(now), self.branches.deadline()]
             .into_iter()
             .flatten()
             .fold(self.next_beat, Instant::min)
@@ -340,6 +347,10 @@ impl Agent {
                 Ok(())
             }
             Down::Stop(how) => self.stop(how, now),
+            Down::Missing(rank) => {
+                self.missing = Some((rank, now));
+                Ok(())
+            }
             Down::Taken(bytes) => self.forward.taken(bytes as usize),
             Down::Pause => {
                 self.paused = true;

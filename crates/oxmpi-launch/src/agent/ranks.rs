@@ -9,7 +9,7 @@ use oxmpi_boot::spawned::Message;
 use super::{Agent, Phase};
 use crate::start::Refusal;
 use crate::sys;
-use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_QUIET_FAILURE, AT_ONCE, Death};
+use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_QUIET_FAILURE, AT_ONCE, Death, MISSED, Watch};
 
 impl Agent {
     pub(super) fn on_signal(&mut self, signal: i32, now: Instant) {
@@ -50,16 +50,36 @@ impl Agent {
         if self.told_failure || watch.is_forced() {
             return;
         }
+        let rank = failed_rank(watch, death);
+        self.tell_failure(rank);
+    }
+
+    fn tell_failure(&mut self, rank: Box<FailedRank>) {
         self.told_failure = true;
-        let failure = watch.failure(death, 0);
-        let rank = FailedRank {
-            rank: failure.rank as u32,
-            text: failure.text(),
-            status: failure.ending.status(),
-            quiet: failure.is_quiet(),
-        };
         self.tell_live();
-        self.tell(&Up::Failed(Box::new(rank)));
+        self.tell(&Up::Failed(rank));
+    }
+
+    /// A rank that ended without calling `MPI_Init` may be awaited on other nodes; and ranks here may wait for one of
+    /// another node.
+    fn look_for_missing(&mut self, now: Instant) {
+        let Phase::Running(watch, _) = &self.phase else { return };
+        if !self.told_missing
+            && let Some(death) = watch.never_came(|_| true)
+        {
+            let rank = failed_rank(watch, &death);
+            self.told_missing = true;
+            self.tell(&Up::Missing(rank));
+        }
+        let Phase::Running(watch, _) = &self.phase else { return };
+        if self.missing.as_ref().is_some_and(|&(_, since)| now >= since + MISSED)
+            && watch.is_inside_mpi()
+            && !self.told_failure
+            && !watch.is_forced()
+            && let Some((rank, _)) = self.missing.take()
+        {
+            self.tell_failure(rank);
+        }
     }
 
     pub(super) fn tell_live(&mut self) {
@@ -90,6 +110,7 @@ impl Agent {
         deaths.iter().for_each(|death| self.fail(death));
         heard.into_iter().for_each(|message| self.on_spawned(message));
         self.tell_live();
+        self.look_for_missing(now);
         let Phase::Running(watch, _) = &mut self.phase else { return };
         let said = watch.take_said();
         let ended = watch.live == 0 && {
@@ -101,6 +122,10 @@ impl Agent {
             cleared
         };
         said.into_iter().for_each(|text| self.tell(&Up::Say(text)));
+        if ended && let Phase::Running(watch, _) = &mut self.phase {
+            watch.note_groups_ended();
+            self.look_for_missing(now);
+        }
         if ended && let Phase::Running(watch, _) = &self.phase {
             self.phase = Phase::Draining { all_well: watch.all_well, bad_child: watch.bad_child };
         }
@@ -173,4 +198,14 @@ impl Agent {
         let places = watch.places().into_iter().map(place).collect();
         self.tell(&Up::Places(places));
     }
+}
+
+fn failed_rank(watch: &Watch, death: &Death) -> Box<FailedRank> {
+    let failure = watch.failure(death, 0);
+    Box::new(FailedRank {
+        rank: failure.rank as u32,
+        text: failure.text(),
+        status: failure.ending.status(),
+        quiet: failure.is_quiet(),
+    })
 }

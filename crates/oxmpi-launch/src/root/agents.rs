@@ -82,6 +82,12 @@ impl Root<'_> {
             Up::Ties(ties) => node.ties = ties,
             Up::Live(live) => node.live = (live as usize).min(node.ranks.len()),
             Up::Failed(failed) => self.on_failure(*failed),
+            Up::Missing(rank) => {
+                // One is enough.
+                if !std::mem::replace(&mut self.told_missing, true) && self.stopped_at.is_none() {
+                    self.branches.send(EVERY_NODE, &Down::Missing(rank))?;
+                }
+            }
             Up::ChildFailed { text, status } => self.on_child_failure(printable(&text), status & 0xff),
             Up::Trouble { text, status } => {
                 let text = printable(&text);

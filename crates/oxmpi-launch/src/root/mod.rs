@@ -103,6 +103,8 @@ struct Root<'a> {
     time_limit: Option<Instant>,
     /// When the agents were told to end the job.
     stopped_at: Option<Instant>,
+    /// The agents know of a rank that ended without calling `MPI_Init`.
+    told_missing: bool,
     /// The user does not want to wait for the reader of the output.
     hurry: bool,
     /// Names that the ranks have published.
@@ -203,6 +205,7 @@ impl<'a> Root<'a> {
             hurry: false,
             names: JobNames::default(),
             spawned: None,
+            told_missing: false,
             has_run: false,
             program: request.blocks.first().map_or(String::new(), |block| block.program.to_string_lossy().into_owned()),
         };

@@ -135,9 +135,13 @@ fn leaving_without_finalize() {
 #[test]
 fn one_that_never_came_is_missed() {
     let script = "[ $OXMPI_RANK = 1 ] && exit 0; PROGRAM";
-    fails(run(&mut ranks("-n 3", "wait", Some(script))), 1, &["rank 1 ", "without calling MPI_Init", "other 2 ranks"]);
-    // No rank waits for it, so nothing is printed.
-    run(&mut ranks("-n 3", "finalize", Some(script))).clean();
+    // On one host, and where it was alone on its host.
+    for place in ["-n 3", "--pretend-hosts 3 -n 3"] {
+        let words = ["rank 1 ", "without calling MPI_Init", "other 2 ranks"];
+        fails(run(&mut ranks(place, "wait", Some(script))), 1, &words);
+        // No rank waits for it, so nothing is printed.
+        run(&mut ranks(place, "finalize", Some(script))).clean();
+    }
 }
 
 #[test]
