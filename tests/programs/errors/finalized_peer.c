@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
     MPI_Request requests[2];
     start(&argc, &argv);
     return_errors();
-    char *big = get_memory(1 << 20);
+    char *big = get_memory(4 << 20);
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
     OK(MPI_Win_allocate(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     fails(MPI_Wait(requests, &status), "MPI_Wait",
           "rank 1 of MPI_COMM_WORLD has called MPI_Finalize, so no more partitions of this message will come from it");
     OK(MPI_Request_free(requests));
-    OK(MPI_Psend_init(big, 4, 1 << 18, MPI_BYTE, 1, TAG_NEVER, MPI_COMM_WORLD, MPI_INFO_NULL, requests));
+    OK(MPI_Psend_init(big, 4, 1 << 20, MPI_BYTE, 1, TAG_NEVER, MPI_COMM_WORLD, MPI_INFO_NULL, requests));
     OK(MPI_Start(requests));
     OK(MPI_Pready_range(0, 3, requests[0]));
     fails(MPI_Wait(requests, &status), "MPI_Wait",

@@ -191,9 +191,14 @@ impl Messages {
         }
     }
 
-    /// Ends an operation with an error, if nothing has been done for it yet.
+    /// Ends an operation whose peer has finalized with an error, if nothing has been done for it yet.
     pub fn fail(&mut self, op: OpId, error: Error) {
         match self.ops.get(op) {
+            // On another host the receiver would have to be asked, and does not answer any more.
+            Op::Send(send) if send.waits_for_answer() && !self.tx.node().shares_memory(send.peer()) => {
+                let quiet = self.abort_transfer(op);
+                return self.ops.fail(op, error, quiet);
+            }
             Op::Send(_) => self.cancel_send(op),
             Op::Recv(_) => self.cancel_recv(op),
             _ => return,

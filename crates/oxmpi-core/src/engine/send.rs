@@ -71,6 +71,11 @@ impl SendOp {
             Phase::Own(_) => false,
         }
     }
+
+    /// Whether it was offered, and the receiver has not said yet whether it takes it.
+    pub fn waits_for_answer(&self) -> bool {
+        matches!(&self.phase, Phase::Offered(transfer) if !transfer.is_claimed())
+    }
 }
 
 enum Pushed {
