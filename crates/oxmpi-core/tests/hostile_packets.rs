@@ -128,7 +128,7 @@ fn questions_about_calls_are_answered_for_the_wait_that_asks() {
     let (mut asker, mut engine) = pair();
     let me = Peer::at_slot(1);
     let members = || [Ranks::one_node(2), Ranks::one_node(0)];
-    let position = |context| Position { context, rank: 1, number: 7, last: 3, before: 4 };
+    let position = |context| Position { context, rank: 1, number: 7, last: 3, before: 4, has_left: false };
     let ask = |asker: &mut Links, engine: &mut Engine, wait: u64, context: u64| {
         asker.tx.send_control(me, &head(ASK_CALL, 0, 0), &[wait, context, 0, 0]).unwrap();
         engine.progress();

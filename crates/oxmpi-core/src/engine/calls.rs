@@ -20,12 +20,14 @@ pub struct Position {
     /// The names of the last call and of the one before, as words.
     pub last: u64,
     pub before: u64,
+    /// The rank has left the last call with an error.
+    pub has_left: bool,
 }
 
 impl Position {
     pub fn new(context: u32, rank: i32, calls: &Calls) -> Position {
         let (last, before) = (calls.last.word(), calls.before.word());
-        Position { context, rank: rank as u32, number: calls.number, last, before }
+        Position { context, rank: rank as u32, number: calls.number, last, before, has_left: false }
     }
 }
 
@@ -48,6 +50,8 @@ pub(super) struct CallNews {
     /// Asked before there was an answer.
     questions: Vec<Question>,
     answers: Vec<(Peer, Position)>,
+    /// Calls that a rank we wait for has left with an error, by context and number, and how often that was found.
+    left: Vec<(u32, u32, u32)>,
 }
 
 struct Told {
@@ -64,6 +68,12 @@ struct Question {
     context: u32,
 }
 
+/// Set beside the rank in an answer: it [has left](Position::has_left) the call.
+const HAS_LEFT: u32 = 1 << 31;
+
+/// So often it is found that a rank has left a call before that is an error.
+const TIMES_LEFT: u32 = 2;
+
 /// The most questions and answers that are kept: others come again.
 const MOST: usize = 256;
 
@@ -74,8 +84,9 @@ impl Told {
     }
 
     fn control(&self, wait: u32) -> Control {
-        let Position { context, rank, number, last, before } = self.position;
+        let Position { context, rank, number, last, before, has_left } = self.position;
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let rank = if has_left { rank | HAS_LEFT } else { rank };
         Control::new(TELL_CALL, [pair(wait, rank), pair(context, number), last, before])
     }
 }
@@ -108,11 +119,23 @@ impl Messages {
         std::mem::take(&mut self.calls.answers)
     }
 
+    /// A rank that a call waits for has left it with an error. `true` when that has been so for a while: news of the reason
+    /// have had the time to come.
+    pub fn has_been_left(&mut self, context: u32, number: u32) -> bool {
+        let left = &mut self.calls.left;
+        match left.iter_mut().find(|(on, call, _)| (*on, *call) == (context, number)) {
+            Some((_, _, times)) => *times += 1,
+            None => left.push((context, number, 1)),
+        }
+        left.iter().any(|&(on, call, times)| (on, call) == (context, number) && times > TIMES_LEFT)
+    }
+
     /// The wait is over.
     #[cold]
     pub fn end_of_wait(&mut self) {
         self.calls.wait = self.calls.wait.wrapping_add(1);
         self.calls.answers.clear();
+        self.calls.left.clear();
         self.calls.told.retain(|told| told.news != News::Waits);
     }
 
@@ -145,7 +168,8 @@ impl Messages {
         let halves = |word: u64| ((word >> 32) as u32, word as u32);
         let ((wait, rank), (context, number)) = (halves(packet.word(0)), halves(packet.word(1)));
         if wait == self.calls.wait && self.calls.answers.len() < MOST {
-            let position = Position { context, rank, number, last: packet.word(2), before: packet.word(3) };
+            let (last, before, has_left) = (packet.word(2), packet.word(3), rank & HAS_LEFT != 0);
+            let position = Position { context, rank: rank & !HAS_LEFT, number, last, before, has_left };
             self.calls.answers.push((peer, position));
         }
         Arrived::Done(false)

@@ -19,7 +19,7 @@ impl Process {
     /// Adds a communicator and gives it its handle.
     pub fn add_comm(&mut self, mut comm: Comm) -> Result<handle::Comm> {
         self.contexts.release(comm.context);
-        self.engine.forget_calls(comm.context);
+        self.forget_calls(comm.context);
         comm.is_first = self.comes_first(&comm.group, comm.local.as_ref());
         let Ok(raw) = self.comms.made.try_insert(comm) else {
             bail!(MPI_ERR_NO_SPACE, "no handles are left for communicators");

@@ -8,7 +8,8 @@
 //! anything moves. (Ranks on a board detect it by themselves, at once.)
 //!
 //! In a job on several nodes the ranks that the call waits for are asked too (`engine/calls.rs`); they pass on what they have
-//! found out, so that a rank learns of a difference between two others.
+//! found out, so that a rank learns of a difference between two others. A rank that leaves a call with an error, whatever the
+//! reason, says so in the same way: the others wait for it in vain.
 
 use super::Waiting;
 use super::unmatched::Difference;
@@ -66,8 +67,10 @@ impl MismatchCheck {
         }
         // A call that the communicator does not count has no messages of this kind.
         let counted = Here::of_comm(comm, comm.calls);
-        let found = find_different(guard, &here).or_else(|| find_far(guard, &here));
-        found.or_else(|| find_unmatched(guard, &counted, awaited)).or_else(|| {
+        let answers = guard.engine.call_answers();
+        let found = find_different(guard, &here).or_else(|| find_far(guard, &here, &answers));
+        let found = found.or_else(|| find_unmatched(guard, &counted, awaited));
+        found.or_else(|| find_left(guard, &here, awaited, &answers)).or_else(|| {
             ask(guard, here.context, awaited);
             None
         })
@@ -127,7 +130,9 @@ pub(super) fn look_meanwhile(guard: &mut Guard, turn: usize) {
             Background::Plan(run) => guard.awaited_by_run(run).collect(),
             Background::Board(_) => Vec::new(),
         };
-        let error = find_far(guard, &here).or_else(|| find_unmatched(guard, &here, &awaited));
+        let answers = guard.engine.call_answers();
+        let error = find_far(guard, &here, &answers).or_else(|| find_unmatched(guard, &here, &awaited));
+        let error = error.or_else(|| find_left(guard, &here, &awaited, &answers));
         found = error.map(|error| (turn, error));
         ask(guard, here.context, &awaited);
     }
@@ -166,6 +171,19 @@ impl Here {
         [self.local.clone(), self.other.clone().unwrap_or_else(|| Ranks::one_node(0))]
     }
 
+    /// The group of a process, in words, and its rank there.
+    fn place_of(&self, peer: Peer) -> Option<(&'static str, usize)> {
+        let other = || Some((OTHER_GROUP, self.other.as_ref()?.position(peer)?));
+        self.local.position(peer).map(|rank| (COMM, rank)).or_else(other)
+    }
+
+    /// The group of a process of another node that has told a position, in words, if there can be such a position.
+    fn told(&self, (peer, theirs): &(Peer, Position)) -> Option<&'static str> {
+        let (of, _) = self.place_of(*peer)?;
+        let group = if of == COMM { &self.local } else { self.other.as_ref()? };
+        ((theirs.rank as usize) < group.len()).then_some(of)
+    }
+
     /// What a rank of a group says about its place, against ours; an error if they cannot both be right.
     fn compare(&self, of: &str, theirs: &Position) -> Option<Error> {
         let ours = self.position();
@@ -188,10 +206,32 @@ impl Here {
         );
         Some(Error::new(class, text))
     }
+
+    /// The error of our call if a rank that it waits for has left it, or a later one, with an error.
+    fn left_by(&self, of: &str, theirs: &Position) -> Option<Error> {
+        let is_past = theirs.number.wrapping_sub(self.calls.number) as i32 >= 0;
+        if !theirs.has_left || theirs.context != self.context || !is_past {
+            return None;
+        }
+        let text = format!(
+            "rank {} of {of} has left this call with an error, so rank {} waits for it in vain",
+            theirs.rank, self.rank
+        );
+        Some(Error::new(MPI_ERR_OTHER, text))
+    }
 }
 
 impl Process {
-    /// Publishes that this process has left a call with an error because calls differ.
+    /// A context is used for a new communicator: what was published of another one is over.
+    pub(crate) fn forget_calls(&mut self, context: u32) {
+        self.engine.forget_calls(context);
+        let left = &self.engine.node().block().differed;
+        if left.get().is_some_and(|(place, _)| (place >> 32) as u32 == context) {
+            left.put(0, [0, 0]);
+        }
+    }
+
+    /// Publishes that this process has left a call with an error, perhaps because calls differ.
     #[cold]
     pub(crate) fn publish_differed(&mut self, here: &Here) {
         if let Some(comm) = self.comm_of(here.context).map(|comm| comm.handle)
@@ -201,7 +241,8 @@ impl Process {
         }
         here.calls.publish(&self.engine.node().block().differed, here.context);
         if !self.engine.node().nodes().is_one_node() {
-            self.engine.publish_call(News::Differed, here.position(), here.groups());
+            let position = Position { has_left: true, ..here.position() };
+            self.engine.publish_call(News::Differed, position, here.groups());
         }
     }
 }
@@ -223,28 +264,44 @@ fn search_near(guard: &Guard, here: &Here) -> Option<(Position, Error)> {
     let near = ours.chain(theirs).filter(|(_, (_, process))| node.shares_memory(*process));
     let mut said = near.flat_map(|(of, (rank, process))| {
         let block = node.block_of(process);
-        [&block.waiting, &block.differed].into_iter().filter_map(SeqRecord::get).map(move |said| (of, rank, said))
+        [&block.waiting, &block.differed].into_iter().filter_map(move |said| Some((of, published(said, rank)?)))
     });
-    said.find_map(|(of, rank, (place, [last, before]))| {
-        let theirs = Position { context: (place >> 32) as u32, rank: rank as u32, number: place as u32, last, before };
-        here.compare(of, &theirs).map(|error| (theirs, error))
-    })
+    said.find_map(|(of, theirs)| here.compare(of, &theirs).map(|error| (theirs, error)))
+}
+
+/// What a rank has published in shared memory.
+fn published(record: &SeqRecord<2>, rank: usize) -> Option<Position> {
+    let (place, [last, before]) = record.get()?;
+    let (context, number) = ((place >> 32) as u32, place as u32);
+    Some(Position { context, rank: rank as u32, number, last, before, has_left: false })
 }
 
 const COMM: &str = "the communicator";
 const OTHER_GROUP: &str = "the other group";
 
 /// The same among the answers of ranks of other nodes.
-fn find_far(guard: &mut Guard, here: &Here) -> Option<Error> {
-    let answers = guard.engine.call_answers();
-    let (theirs, error) = answers.into_iter().find_map(|(peer, theirs)| {
-        let is_ours = here.local.position(peer).is_some();
-        let group = if is_ours { &here.local } else { here.other.as_ref()? };
-        let exists = (theirs.rank as usize) < group.len();
-        let error = here.compare(if is_ours { COMM } else { OTHER_GROUP }, &theirs).filter(|_| exists)?;
-        Some((theirs, error))
-    })?;
-    found(guard, here, theirs);
+fn find_far(guard: &mut Guard, here: &Here, answers: &[(Peer, Position)]) -> Option<Error> {
+    let (theirs, error) =
+        answers.iter().find_map(|answer| Some((&answer.1, here.compare(here.told(answer)?, &answer.1)?)))?;
+    found(guard, here, theirs.clone());
+    Some(error)
+}
+
+/// Searches for a rank that our call waits for and that has left it with an error, here and among the answers.
+fn find_left(guard: &mut Guard, here: &Here, awaited: &[Peer], answers: &[(Peer, Position)]) -> Option<Error> {
+    let node = guard.engine.node();
+    let mut near = awaited.iter().filter(|peer| node.shares_memory(**peer));
+    let error = near.find_map(|&peer| {
+        let (of, rank) = here.place_of(peer)?;
+        let theirs = published(&node.block_of(peer).differed, rank)?;
+        here.left_by(of, &Position { has_left: true, ..theirs })
+    });
+    let mut far = answers.iter().filter(|answer| awaited.contains(&answer.0));
+    let error = error.or_else(|| far.find_map(|answer| here.left_by(here.told(answer)?, &answer.1)))?;
+    if !guard.engine.has_been_left(here.context, here.calls.number) {
+        return None;
+    }
+    guard.publish_differed(here);
     Some(error)
 }
 
