@@ -189,6 +189,19 @@ CHECK_UNUSED static void sleep_ms(long ms) {
     }
 }
 
+// Whether two ranks of MPI_COMM_WORLD are on one host. All ranks call it, after start().
+CHECK_UNUSED static int on_one_host(int a, int b) {
+    MPI_Comm host;
+    int first = rank, of_a, of_b;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Bcast(&first, 1, MPI_INT, 0, host);
+    MPI_Comm_free(&host);
+    of_a = of_b = first;
+    MPI_Bcast(&of_a, 1, MPI_INT, a, MPI_COMM_WORLD);
+    MPI_Bcast(&of_b, 1, MPI_INT, b, MPI_COMM_WORLD);
+    return of_a == of_b;
+}
+
 CHECK_UNUSED static double cpu_seconds(void) {
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);

@@ -80,12 +80,7 @@ static void received(int n, char *buf) {
 int main(int argc, char **argv) {
     static const int sizes[] = {0, 64, 5000, BIG};
     start(&argc, &argv);
-    MPI_Comm host;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-    // Rank 1 is the first of its host, unless rank 0 is there too.
-    MPI_Comm_rank(host, &is_near);
-    MPI_Bcast(&is_near, 1, MPI_INT, 1, MPI_COMM_WORLD);
-    MPI_Comm_free(&host);
+    is_near = on_one_host(0, 1);
     char *buf = get_memory(BIG);
     for (int i = 0; i < 4 && rank < 2; i++) {
         for (Kind kind = 0; kind < KINDS; kind++) {
