@@ -189,19 +189,6 @@ CHECK_UNUSED static void sleep_ms(long ms) {
     }
 }
 
-// Whether two ranks of MPI_COMM_WORLD are on one host. All ranks call it, after start().
-CHECK_UNUSED static int on_one_host(int a, int b) {
-    MPI_Comm host;
-    int first = rank, of_a, of_b;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-    MPI_Bcast(&first, 1, MPI_INT, 0, host);
-    MPI_Comm_free(&host);
-    of_a = of_b = first;
-    MPI_Bcast(&of_a, 1, MPI_INT, a, MPI_COMM_WORLD);
-    MPI_Bcast(&of_b, 1, MPI_INT, b, MPI_COMM_WORLD);
-    return of_a == of_b;
-}
-
 CHECK_UNUSED static double cpu_seconds(void) {
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
@@ -261,6 +248,14 @@ CHECK_UNUSED static int on_hosts(void) {
     int own = host_number(), most = 0;
     MPI_Allreduce(&own, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return most > 0;
+}
+
+// Whether two ranks of the world are on one host. Every process must call it.
+CHECK_UNUSED static int on_one_host(int a, int b) {
+    int of_a = host_number(), of_b = of_a;
+    MPI_Bcast(&of_a, 1, MPI_INT, a, MPI_COMM_WORLD);
+    MPI_Bcast(&of_b, 1, MPI_INT, b, MPI_COMM_WORLD);
+    return of_a == of_b;
 }
 
 CHECK_UNUSED static int finish(void) {

@@ -4,6 +4,7 @@
 #include "jobs.h"
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -25,9 +26,23 @@ static void join(int fd, int value) {
     MPI_Comm_disconnect(&inter);
 }
 
+// An address of this host at which other hosts reach it, if its name has one.
+static struct in_addr own_address(void) {
+    char name[256] = "";
+    struct in_addr found = {htonl(INADDR_LOOPBACK)};
+    struct addrinfo want = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *list = NULL;
+    gethostname(name, sizeof name - 1);
+    if (getaddrinfo(name, NULL, &want, &list) == 0) {
+        found = ((struct sockaddr_in *)list->ai_addr)->sin_addr;
+        freeaddrinfo(list);
+    }
+    return found;
+}
+
 // Ranks 0 and 1 of this job, over TCP.
 static void over_tcp(void) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    if (on_hosts()) address.sin_addr = own_address();
     socklen_t length = sizeof address;
     int door = socket(AF_INET, SOCK_STREAM, 0), fd;
     if (rank == 0) {

@@ -1,7 +1,7 @@
 ! ranks: 1 2 3 4 5 6 7 8 24
 ! timeout: 120
-! Grids and graphs: surplus ranks, shifts off the edge, a star whose members are named by their world ranks, dimensions
-! that cannot be had.
+! Grids and graphs: surplus ranks, shifts off the edge, a star whose members may have other ranks than in the world,
+! dimensions that cannot be had.
       program grids
       implicit none
       include 'mpif.h'
@@ -56,6 +56,7 @@
       end do
       call MPI_GRAPH_CREATE(MPI_COMM_WORLD, size, index, edges, .true.,
      &     star, ierr)
+      call MPI_COMM_RANK(star, rank, ierr)
       call MPI_GRAPH_NEIGHBORS_COUNT(star, rank, n, ierr)
       if (rank .eq. 0 .and. n .ne. size - 1) stop 9
       if (rank .gt. 0 .and. n .ne. 1) stop 10
