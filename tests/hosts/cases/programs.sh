@@ -4,5 +4,5 @@
 # needs: sshd
 # limit: 600
 test_programs --sample pt2pt/sendrecv pt2pt/mprobe coll/predefined comm/split comm/from_group rma/put_get rma/passive \
-    file/shared partitioned/ring requests/cancel_send_self spawn/basic spawn/merge topology/cart tool/events errors/fatal_abort ||
+    file/shared partitioned/ring requests/cancel_send spawn/basic spawn/merge topology/cart tool/events errors/fatal_abort ||
     fail "test programs failed"
