@@ -31,16 +31,15 @@ help:
 	@echo 'make bench                measure, against other MPI libraries where they are installed'
 	@echo 'make soak                 the tests again and again, and jobs killed at random moments: about two hours'
 	@echo 'make clean                remove the files that the other commands wrote'
-	@echo 'Parts of make test: lint unit loom abi hot programs wrappers kills hosts-sample'
+	@echo 'Parts of make test: lint unit loom abi hot programs programs-hosts wrappers kills hosts-sample'
 	@echo 'make hosts                jobs over several hosts, made in namespaces of this machine (as root)'
-	@echo 'make programs-hosts       a size of each test program on two pretended hosts'
 
 demo: stage
 	@scripts/demo $(STAGE) build/demo
 
 # One after the other, also under make -j: the tests measure time and load the machine by themselves.
 test: test-deps
-	@for part in lint unit loom abi hot programs wrappers kills hosts-sample; do $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in lint unit loom abi hot programs programs-hosts wrappers kills hosts-sample; do $(MAKE) --no-print-directory $$part || exit 1; done
 	@echo 'All tests passed.'
 
 # Builds and copies. Root does not build in the checkout of a user, but copies what the user has built.
