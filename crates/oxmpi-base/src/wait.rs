@@ -197,12 +197,19 @@ fn outnumber_cpus(job: &JobHeader) -> bool {
 /// other rank has its own CPU then, most of the time.
 #[inline]
 pub fn first_looks(job: &JobHeader) -> usize {
+    looks_before_yield(job, 200).max(LOOKS_OVERSUBSCRIBED as usize)
+}
+
+/// As [`first_looks`], where the caller looks again after a yield: at most `usual` times, and not at all where ranks
+/// outnumber CPUs.
+#[inline]
+pub fn looks_before_yield(job: &JobHeader, usual: usize) -> usize {
     if outnumber_cpus(job) {
-        4
+        0
     } else if load::is_contended() {
         40
     } else {
-        200
+        usual
     }
 }
 

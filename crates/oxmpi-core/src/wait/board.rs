@@ -53,7 +53,7 @@ impl Wait for BoardWait<'_, '_> {
             }
             is_ready
         };
-        !wait::is_oversubscribed(self.guard.shared().job()) && (0..POLLS).any(&mut poll)
+        (0..wait::looks_before_yield(self.guard.shared().job(), POLLS)).any(&mut poll)
     }
 
     #[inline]
