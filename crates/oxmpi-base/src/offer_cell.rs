@@ -346,12 +346,17 @@ mod tests {
         assert_eq!(cells.cell(second).state(second), State::Done);
     }
 
-    #[test]
-    fn claims_cover_the_copy_once() {
+    fn one_offer() -> (Arc<Segment>, OfferCells, OfferId) {
         let (_fd, segment) = Segment::create(1, 1).unwrap();
         let segment = Arc::new(segment);
         let mut cells = OfferCells::new(Arc::clone(&segment), 0);
         let id = cells.offer().unwrap();
+        (segment, cells, id)
+    }
+
+    #[test]
+    fn claims_cover_the_copy_once() {
+        let (segment, cells, id) = one_offer();
         assert!(offer_cell_of(&segment, 0, id).take(id));
         for sender in [End::Front, End::Back] {
             let copy = Copy { target: 4096, pieces: 3, length: 1000, chunk: 300, sender };
@@ -373,10 +378,7 @@ mod tests {
 
     #[test]
     fn nothing_is_claimed_of_a_closed_copy() {
-        let (_fd, segment) = Segment::create(1, 1).unwrap();
-        let segment = Arc::new(segment);
-        let mut cells = OfferCells::new(Arc::clone(&segment), 0);
-        let id = cells.offer().unwrap();
+        let (_, cells, id) = one_offer();
         let copy = Copy { target: 4096, pieces: 0, length: 1000, chunk: 300, sender: End::Back };
         cells.cell(id).invite(&copy);
         let (mut sender, mut receiver) = (Claims::new(End::Back), Claims::new(End::Front));
@@ -391,10 +393,7 @@ mod tests {
     /// them.
     #[test]
     fn a_closed_copy_says_what_was_claimed() {
-        let (_fd, segment) = Segment::create(1, 1).unwrap();
-        let segment = Arc::new(segment);
-        let mut cells = OfferCells::new(Arc::clone(&segment), 0);
-        let id = cells.offer().unwrap();
+        let (_, cells, id) = one_offer();
         for sender in [End::Front, End::Back] {
             for (by_sender, by_receiver) in [(0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (1, 2), (4, 0), (0, 4)] {
                 let copy = Copy { target: 4096, pieces: 0, length: 1000, chunk: 300, sender };

@@ -68,12 +68,8 @@ pub(super) unsafe fn access(
 ) -> impl Future<Output = Result<usize>> + Send {
     let own = own.and_then(|own| Ok((Part::new(Arc::clone(&own.view), own.offset, own.memory.len())?, own)));
     async move {
-        let is_shared = own.as_ref().is_ok_and(|(part, _)| is_shared(part, &buffering, writes));
-        let facts = own
-            .as_ref()
-            .ok()
-            .filter(|_| is_shared)
-            .map_or_else(|| Facts::of(&Part::nothing()), |(part, _)| Facts::of(part));
+        let part = own.as_ref().ok().map(|(part, _)| part).filter(|part| is_shared(part, &buffering, writes));
+        let (is_shared, facts) = (part.is_some(), Facts::of(part.unwrap_or(&Part::nothing())));
         let gather = io.begin_gather(&who, &facts);
         let (part, own) = match own {
             Ok((part, own)) if is_shared => (part, Own::Shared(own)),
