@@ -9,17 +9,28 @@ kills=${OXMPI_HOST_KILLS:-20}
 RANDOM=${OXMPI_SOAK_SEED:-1}
 # one COMMAND…: one of the processes that a command lists.
 one() { "$@" 2>/dev/null | shuf -n 1 --random-source=<(yes $RANDOM); }
-# How late timers are on average, in ms: a machine with much other work cannot end a job in time.
-lateness() {
-    local begun i
-    begun=$(milliseconds)
-    for ((i = 0; i < 10; i++)); do sleep 0.1; done
-    echo $((($(milliseconds) - begun) / 10 - 100))
+# The lowest number: a process that was just forked has the same command line until it executes another program.
+agent() { pgrep --ns "$(cat $lab/pid$host)" --nslist pid -f "^$stage/bin/mpirun --agent" | head -n 1; }
+# The process of sshd that holds the connection is the agent's parent; others of the same name live for a moment only.
+sshd_of_agent() { ps -o ppid= -p "$(agent)" | tr -d ' '; }
+# The lists are indexed here, not in a subshell, which would have random numbers of its own.
+victims=(rank rank agent agent mpirun mpirun ssh ssh sshd sshd wire)
+waits=(recv ring sleep)
+# Writes how late timers were at most, in ms, until it is ended: a machine with much other work cannot end a job in time.
+measure_lateness() {
+    local begun late most=0
+    while :; do
+        begun=$(milliseconds)
+        sleep 0.1
+        late=$(($(milliseconds) - begun - 100))
+        if [ $late -gt $most ]; then most=$late; fi
+        echo $most >$lab/lateness
+    done
 }
 repeated=0
 for ((turn = 1; turn <= kills; turn++)); do
-    what=$(echo rank rank agent agent mpirun mpirun ssh ssh sshd sshd wire | tr ' ' '\n' | sed -n $((RANDOM % 11 + 1))p)
-    wait=$(echo recv ring sleep | tr ' ' '\n' | sed -n $((RANDOM % 3 + 1))p)
+    what=${victims[RANDOM % 11]}
+    wait=${waits[RANDOM % 3]}
     fan_out=$((RANDOM % 2 ? 8 : RANDOM % 3 + 1))
     host=$((RANDOM % 3 + 2))
     pause=$((RANDOM % 1500))
@@ -32,12 +43,10 @@ for ((turn = 1; turn <= kills; turn++)); do
     for ((try = 0; try < 400; try++)); do
         case $what in
         rank) victim=$(one pgrep --ns "$(cat $lab/pid$host)" --nslist pid -f "^$bin/life") ;;
-        # The oldest: a process that was just forked has the same command line until it executes another program.
-        agent) victim=$(one pgrep -o --ns "$(cat $lab/pid$host)" --nslist pid -f "^$stage/bin/mpirun --agent") ;;
-        mpirun) victim=$(one pgrep -o -f "^$stage/bin/mpirun --launcher-exec") ;;
+        agent | wire) victim=$(agent) ;;
+        mpirun) victim=$(pgrep -f "^$stage/bin/mpirun --launcher-exec" | head -n 1) ;;
         ssh) victim=$(one pgrep -f "^ssh .*h$host exec") ;;
-        sshd) victim=$(one pgrep --ns "$(cat $lab/pid$host)" --nslist pid -f "^sshd: root@notty") ;;
-        wire) victim=$(one pgrep -o --ns "$(cat $lab/pid$host)" --nslist pid -f "^$stage/bin/mpirun --agent") ;;
+        sshd) victim=$(sshd_of_agent 2>/dev/null) ;;
         esac
         [ -z "$victim" ] || break
         sleep 0.02
@@ -57,16 +66,19 @@ for ((turn = 1; turn <= kills; turn++)); do
         done >$lab/late
     ) 2>/dev/null &
     watcher=$!
+    echo 0 >$lab/lateness
+    measure_lateness &
+    meter=$!
     finish
-    kill $watcher 2>/dev/null
+    kill $watcher $meter 2>/dev/null
     since=$(($(milliseconds) - event))
     if [ $what = wire ]; then heal $host; fi
     echo "$about: ended after $since ms"
     if [ $since -gt $most ]; then
-        lateness=$(lateness)
-        [ $lateness -gt 30 ] && [ $((++repeated)) -le 20 ] ||
-            fail "$about: ended after $since ms (timers are $lateness ms late); when it was late:"$'\n'"$(cat $lab/late)"
-        echo "turn $turn does not count: timers are $lateness ms late, so others use this machine"
+        lateness=$(cat $lab/lateness)
+        [ $lateness -gt 100 ] && [ $((++repeated)) -le 20 ] ||
+            fail "$about: ended after $since ms (timers were $lateness ms late); when it was late:"$'\n'"$(cat $lab/late)"
+        echo "turn $turn does not count: timers were $lateness ms late, so others use this machine"
         nothing_left 20
         turn=$((turn - 1))
         continue
