@@ -49,7 +49,7 @@ pub struct Door {
     /// Proven connections that a rank has no room for at the moment.
     proven: Vec<(Arrival, usize, TcpStream)>,
     /// Proven connections for the agent itself.
-    one_sided: Vec<OneSided>,
+    pub(crate) one_sided: Vec<OneSided>,
     /// Proven connections of processes that want news of the ranks.
     pub(crate) watchers: Watchers,
     /// Connections from nodes that ranks cannot reach, by their numbers.
@@ -335,8 +335,8 @@ impl Door {
             }
             Kind::Watch => return self.watchers.add(stream),
             Kind::OneSided => {
-                let local_slot = (node == self.node).then_some(slot);
-                return self.one_sided.push(OneSided { stream, local_slot });
+                // The ranks of this node come by their own sockets, which say who they are.
+                return self.one_sided.push(OneSided { stream, local_slot: None });
             }
             _ => {}
         }
@@ -359,8 +359,9 @@ impl Door {
         match (hello.kind, purpose) {
             (Kind::Link, Purpose::Links) | (Kind::Port, Purpose::Port { .. }) if !serves => (nobody(), None),
             (Kind::Link, Purpose::Links) | (Kind::Watch, Purpose::Links) => (None, None),
-            // Windows have processes of one job only.
-            (Kind::OneSided, Purpose::Links) if slots.is_none() && hello.to.slot == End::AGENT => (None, None),
+            // A window may have processes of several jobs that know each other. Those of another job are trusted as the own ones
+            // are: they name a window by its number.
+            (Kind::OneSided, Purpose::Links) if hello.to.slot == End::AGENT => (None, None),
             (Kind::Back, Purpose::Links) if slots.is_none() => {
                 let is_awaited = self.awaited.get(&hello.to.slot).is_some_and(|awaited| {
                     awaited.from == hello.from && !oxmpi_base::socket::is_closed(awaited.socket.as_fd())
@@ -615,6 +616,27 @@ mod tests {
         node.door.rank_ended(1, true);
         node.door.rank_ended(2, false);
         assert_eq!((hear(), hear()), ((1, Stage::Ended as u8), (2, Stage::Died as u8)));
+    }
+
+    /// Only a rank of the node may register memory there, and it is known by its own socket.
+    #[test]
+    fn one_sided_callers_are_ranks_of_the_node_or_of_any_known_job() {
+        let mut node = node(2);
+        let port = node.door.port().unwrap();
+        let (key_id, key) = ([8; 16], [9; 32]);
+        let other = stranger(port, key_id, key);
+        let call = |network: &Network| network.connect_one_sided(JobId::on_hosts(JOB), 1).unwrap();
+        assert!(finish(&mut node, &mut call(&other)).is_err(), "not yet");
+        ask(&node, 0, &Request::Admit { key_id, key, purpose: Purpose::Links });
+        finish(&mut node, &mut call(&other)).unwrap();
+        finish(&mut node, &mut call(&network(port, &self::key(), JOB))).unwrap();
+        let description = description(port);
+        let _ours = rank_of_node_1(&node, &description).tell_windows().unwrap().unwrap();
+        // Without a socket it asks for nothing.
+        ask(&node, 1, &Request::Windows);
+        assert!(node.door.hear_ranks().is_empty());
+        let slots: Vec<Option<u32>> = node.door.take_one_sided().iter().map(|caller| caller.local_slot).collect();
+        assert_eq!(slots, [None, None, Some(0)]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -28,8 +28,10 @@ const IDLE: Duration = Duration::from_secs(60);
 /// The number of the pipe among the descriptors of a thread.
 const NEWS: u64 = u64::MAX;
 
-/// A connection whose caller has proven to be a process of the job.
+/// A connection of a rank of this node, or one whose caller has proven to be a process of the job or of one that its ranks
+/// have met.
 pub struct Caller {
+    /// A Unix socket, if it is a rank of this node.
     pub stream: TcpStream,
     /// Its slot, if it is a rank of this node.
     pub local_slot: Option<u32>,
@@ -37,11 +39,16 @@ pub struct Caller {
 
 /// All threads of an agent. They end with its process.
 pub struct Workers {
-    node: Arc<ServedNode>,
+    attach: Attach,
+    /// The ranks, once there was a caller.
+    node: Option<Arc<ServedNode>>,
     workers: Vec<Worker>,
     most: usize,
     next: usize,
 }
+
+/// Maps the segment of the ranks.
+type Attach = Box<dyn Fn() -> io::Result<Arc<Segment>>>;
 
 struct Worker {
     new: Arc<Mutex<Vec<Caller>>>,
@@ -49,18 +56,29 @@ struct Worker {
 }
 
 impl Workers {
-    /// For the ranks of a node's segment. Called before they are started.
-    pub fn new(segment: BorrowedFd<'_>) -> io::Result<Workers> {
-        let segment = Segment::attach(segment)?;
-        // A thread for every four CPUs is enough, since the network is slower.
-        let most = (segment.header().cpus.load(Relaxed) as usize / 4).clamp(1, MOST_WORKERS);
-        Ok(Workers { node: Arc::new(ServedNode::new(segment)), workers: Vec::new(), most, next: 0 })
+    /// For the ranks of a node's segment.
+    pub fn new(segment: Arc<Segment>) -> Workers {
+        Workers::of(Box::new(move || Ok(Arc::clone(&segment))))
     }
 
-    /// Serves a connection from now on. Threads are started when they are needed.
+    /// For the ranks of the segment that a function maps.
+    pub fn of(attach: Attach) -> Workers {
+        Workers { attach, node: None, workers: Vec::new(), most: 0, next: 0 }
+    }
+
+    /// Serves a connection from now on. The segment is mapped and threads are started when they are needed.
     pub fn serve(&mut self, caller: Caller) -> io::Result<()> {
+        let node = match &self.node {
+            Some(node) => node,
+            None => {
+                let segment = (self.attach)()?;
+                // A thread for every four CPUs is enough, since the network is slower.
+                self.most = (segment.header().cpus.load(Relaxed) as usize / 4).clamp(1, MOST_WORKERS);
+                self.node.insert(Arc::new(ServedNode::new(segment)))
+            }
+        };
         if self.workers.len() < self.most {
-            let worker = Worker::start(&self.node)?;
+            let worker = Worker::start(node)?;
             self.workers.push(worker);
         }
         let index = self.next % self.workers.len();

@@ -15,6 +15,7 @@ use oxmpi_boot::requests::{self, Answer, MOST_BYTES, NameRequest, Purpose, Reque
 use oxmpi_transport::tcp::connect::answer;
 
 use crate::door::{Admission, Door};
+use crate::one_sided::Caller;
 
 /// Keys that one rank may have at a time.
 const MOST_ADMISSIONS: usize = 1 << 16;
@@ -104,6 +105,10 @@ impl Door {
                 self.next_awaited = self.next_awaited.wrapping_add(1);
                 self.awaited.insert(self.next_awaited, Awaited { slot, from, socket });
                 return Some(RequestKind::ConnectBack { number: self.next_awaited, to: from });
+            }
+            Request::Windows => {
+                // Whatever it is, it is read and written as a stream is; one that is none ends with the first error.
+                self.one_sided.push(Caller { stream: attached?.into(), local_slot: Some(slot as u32) });
             }
             Request::Stage(stage) if stage <= Stage::Finalized => self.watchers.set(slot, stage),
             // Only the agent knows how a process has ended.

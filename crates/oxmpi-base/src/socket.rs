@@ -9,8 +9,17 @@ use std::time::Duration;
 
 /// Two connected sockets that keep the boundaries of records.
 pub fn seqpacket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    pair(libc::SOCK_SEQPACKET)
+}
+
+/// Two connected sockets for bytes.
+pub fn stream_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    pair(libc::SOCK_STREAM)
+}
+
+fn pair(kind: libc::c_int) -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [-1; 2];
-    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    let kind = kind | libc::SOCK_CLOEXEC;
     // SAFETY: the array has room for two descriptors.
     if unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, fds.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());

@@ -190,7 +190,7 @@ fn find_network(rank_env: &RankEnv, nodes: &NodeTable, here: JobId) -> Result<Op
     };
     lifeline::keep_from_children(agent.0, agent.1);
     let own = End { node: nodes.own_node().number(), slot: nodes.own_slot().index() as u32 };
-    let network = match description.filter(|_| several) {
+    let mut network = match description.filter(|_| several) {
         None if several => return Err(lost()),
         None => Network::of_one_machine(here, own),
         Some((fd, inode)) => {
@@ -199,11 +199,11 @@ fn find_network(rank_env: &RankEnv, nodes: &NodeTable, here: JobId) -> Result<Op
             let cannot = |error: std::io::Error| {
                 fail(gone(rank_env, &format!("the description of the network cannot be read: {error}")))
             };
-            let mut network = Network::open(file, own).map_err(cannot)?;
-            network.ask_through(socket.try_clone().map_err(cannot)?);
-            network
+            Network::open(file, own).map_err(cannot)?
         }
     };
+    let copy = socket.try_clone();
+    network.ask_through(copy.map_err(|error| fail(gone(rank_env, &format!("its agent cannot be asked: {error}"))))?);
     Ok(Some(Reached { network, agent: socket }))
 }
 

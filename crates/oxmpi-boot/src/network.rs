@@ -92,7 +92,7 @@ pub struct Network {
     /// Where this node is reached, if it is known and not in the description.
     here: Option<NodePort>,
     others: HashMap<JobId, OtherJob>,
-    /// The socket to the agent of this node, if it can ask those of other nodes to connect to this one.
+    /// The socket to the agent of this node.
     agent: Option<OwnedFd>,
 }
 
@@ -121,7 +121,8 @@ impl Network {
         Network { job, own, description: None, here: None, others: HashMap::new(), agent: None }
     }
 
-    /// From now on, nodes of the job that cannot be reached are asked, through the agent of this node, to connect to it.
+    /// The socket to the agent of this node. From now on, nodes of the job that cannot be reached are asked, through it, to
+    /// connect to this one.
     pub fn ask_through(&mut self, agent: OwnedFd) {
         self.agent = Some(agent);
     }
@@ -209,6 +210,24 @@ impl Network {
     /// Begins a connection to the agent of a node of the own job.
     pub fn connect_agent(&self, to: End, kind: Kind) -> Result<Attempt, String> {
         self.begin(kind, self.job, to)
+    }
+
+    /// Begins a connection to the agent of a node of any known job, which executes one-sided operations there.
+    pub fn connect_one_sided(&self, job: JobId, node: u32) -> Result<Attempt, String> {
+        self.begin(Kind::OneSided, job, End { node, slot: End::AGENT })
+    }
+
+    /// A socket to the agent of this node, over which this process tells it about its windows. `None` while the agent has too
+    /// many requests to read.
+    pub fn tell_windows(&self) -> Result<Option<OwnedFd>, String> {
+        let Some(agent) = &self.agent else { return Err("this process has no agent".into()) };
+        let cannot = |error: io::Error| format!("the agent of this node cannot be asked: {}", limits::explain(&error));
+        let (ours, theirs) = socket::stream_pair().map_err(cannot)?;
+        match requests::send_with_fd(agent.as_fd(), &Request::Windows, theirs.as_fd()) {
+            Ok(()) => Ok(Some(ours)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(cannot(error)),
+        }
     }
 
     /// Begins the connection of an agent to the `mpirun` that listens for it.

@@ -36,6 +36,8 @@ pub enum Request {
     /// This process cannot connect to a process, or to the agent, of another node of its job: may that node connect to
     /// it. A socket comes along, over which the agent hands the connection, or says why there is none.
     ConnectBack { node: u32, slot: u32 },
+    /// A socket comes along: over it this process tells the agent about its windows (`oxmpi_rma::far`).
+    Windows,
 }
 
 /// What callers want.

@@ -4,6 +4,7 @@
 //!
 //! Nothing here waits. Until the first request, the process has no network, and pays nothing for one.
 
+use crate::agents::Agents;
 use crate::dialer::SharedNetwork;
 use crate::process::Process;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PORT};
@@ -96,6 +97,7 @@ impl Process {
         let network = SharedNetwork::new(network);
         self.agent_socket.socket = Some(agent.try_clone().map_err(cannot)?);
         self.engine.use_network(Box::new(network.clone()), Arrivals::new(agent)).map_err(cannot)?;
+        self.agents = Some(Agents::new(network.clone()));
         self.agent_socket.network = Some(network);
         Ok(())
     }
@@ -218,6 +220,9 @@ impl Process {
     /// Jobs that were left: their processes are not let in any more.
     pub(crate) fn forget_jobs(&mut self, jobs: Vec<JobId>) {
         let Some(network) = &self.agent_socket.network else { return };
+        if let Some(agents) = &mut self.agents {
+            agents.forget(&jobs);
+        }
         let unused: Vec<KeyId> = {
             let mut network = network.lock();
             jobs.into_iter().for_each(|job| network.forget(job));

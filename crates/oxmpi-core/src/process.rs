@@ -128,7 +128,7 @@ pub struct Process {
     pub parent: handle::Comm,
     /// The process sets that `mpirun` defined.
     process_sets: Vec<ProcessSet>,
-    /// The connections to agents, in a job on several hosts.
+    /// The connections to agents, once this process uses the network.
     pub agents: Option<Agents>,
     _lifeline: Option<OwnedFd>,
 }
@@ -172,7 +172,6 @@ impl Process {
         };
         if job.is_on_hosts() {
             process.use_network()?;
-            process.agents = process.agent_socket.network().cloned().map(Agents::new);
         }
         Ok(process)
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use oxmpi_agent::door::Door;
 use oxmpi_agent::message::ParentTies;
+use oxmpi_agent::one_sided::Workers;
 use oxmpi_boot::spawned::Message;
 
 use crate::input::Input;
@@ -74,6 +75,7 @@ struct Job<'a> {
     verdict: Option<Verdict>,
     time_limit: Option<Instant>,
     door: Door,
+    workers: Workers,
     _kept: Kept,
 }
 
@@ -104,7 +106,7 @@ impl<'a> Job<'a> {
         not_ours: Vec<Pid>,
         spawned: Option<Spawned>,
     ) -> Job<'a> {
-        let Started { ranks, trouble, outputs, input, mailbox, host, kept, door } = started;
+        let Started { ranks, trouble, outputs, input, mailbox, host, kept, door, workers } = started;
         Job {
             watch: Watch::new(ranks, mailbox, host, not_ours),
             outputs,
@@ -116,6 +118,7 @@ impl<'a> Job<'a> {
             verdict: None,
             time_limit: settings.timeout.map(|limit| Instant::now() + limit),
             door,
+            workers,
             _kept: kept,
         }
     }
@@ -137,7 +140,8 @@ impl<'a> Job<'a> {
             self.hear_children(now);
             self.hear_parents(now);
             self.on_time(now);
-            node_port::serve_job(&mut self.door, &mut self.watch, &self.settings.listening, now);
+            let listening = &self.settings.listening;
+            node_port::serve_job(&mut self.door, &mut self.workers, &mut self.watch, listening, now);
             if self.watch.live == 0 && self.is_cleared(now) {
                 break;
             }

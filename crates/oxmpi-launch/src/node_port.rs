@@ -3,12 +3,16 @@
 
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Instant;
 
 use oxmpi_abi::constants::MPI_ERR_NAME;
 use oxmpi_agent::door::{Door, Reach};
+use oxmpi_agent::one_sided::Workers;
 use oxmpi_agent::requests::{RankRequest, RequestKind};
-use oxmpi_boot::helper::OPTION;
+use oxmpi_base::address::JobId;
+use oxmpi_base::limits;
+use oxmpi_boot::helper::{OPTION, read_segment};
 use oxmpi_boot::requests::{Answer, Stage};
 
 use crate::hosts;
@@ -17,7 +21,7 @@ use crate::sys;
 use crate::watch::Watch;
 
 /// One turn for a job of this machine.
-pub fn serve_job(door: &mut Door, watch: &mut Watch, listening: &Listening, now: Instant) {
+pub fn serve_job(door: &mut Door, workers: &mut Workers, watch: &mut Watch, listening: &Listening, now: Instant) {
     for (slot, well) in watch.take_ended() {
         door.rank_ended(slot, well);
     }
@@ -25,6 +29,17 @@ pub fn serve_job(door: &mut Door, watch: &mut Watch, listening: &Listening, now:
         carry_out(door, listening, request);
     }
     door.work(now);
+    serve_windows(door, workers);
+}
+
+/// Gives connections for one-sided work to the threads that do it. A caller that is not served sees the end of its
+/// connection.
+fn serve_windows(door: &mut Door, workers: &mut Workers) {
+    for caller in door.take_one_sided() {
+        if let Err(error) = workers.serve(caller) {
+            eprintln!("mpirun: one-sided requests cannot be served: {}", limits::explain(&error));
+        }
+    }
 }
 
 /// Carries out a request of a rank of a job of this machine.
@@ -79,11 +94,12 @@ pub fn is_meant(arguments: &[std::ffi::OsString]) -> bool {
 /// Serves one process until it has ended. Returns the exit status.
 pub fn help(arguments: &[std::ffi::OsString], listening: &Listening) -> i32 {
     let fd = arguments.get(1).and_then(|word| word.to_str()?.parse().ok());
-    let Some(socket) = fd.and_then(sys::adopt_socket) else {
+    let job = arguments.get(2).and_then(|word| read_segment(word.to_str()?));
+    let (Some(socket), Some(job)) = (fd.and_then(sys::adopt_socket), job) else {
         eprintln!("mpirun: {OPTION} is for the MPI library alone");
         return 2;
     };
-    match serve(socket, listening) {
+    match serve(socket, job, listening) {
         Ok(()) => 0,
         Err(error) => {
             eprintln!("mpirun: a process cannot be helped: {error}");
@@ -92,7 +108,8 @@ pub fn help(arguments: &[std::ffi::OsString], listening: &Listening) -> i32 {
     }
 }
 
-fn serve(socket: OwnedFd, listening: &Listening) -> std::io::Result<()> {
+fn serve(socket: OwnedFd, job: JobId, listening: &Listening) -> std::io::Result<()> {
+    let mut workers = Workers::of(Box::new(move || job.open().map(Arc::new)));
     let mut door = Door::new(&hosts::own_name());
     door.serve(0, vec![socket])?;
     let mut fds = Vec::new();
@@ -107,6 +124,7 @@ fn serve(socket: OwnedFd, listening: &Listening) -> std::io::Result<()> {
             return Ok(());
         }
         door.work(now);
+        serve_windows(&mut door, &mut workers);
         fds.clear();
         fds.extend(door.descriptors().map(|fd| sys::pollfd(fd, sys::POLLIN)));
         sys::poll(&mut fds, door.deadline(now).map(|at| at.saturating_duration_since(now)))?;

@@ -3,12 +3,14 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use oxmpi_agent::door::Door;
+use oxmpi_agent::one_sided::Workers;
 use oxmpi_base::segment::{RankBlock, Segment};
 use oxmpi_base::{descriptors, lifeline, limits};
 use oxmpi_boot::apps::App;
@@ -49,7 +51,7 @@ pub struct Rank {
 /// The ranks of this machine.
 pub struct Ranks {
     pub list: Vec<Rank>,
-    segment: Segment,
+    segment: Arc<Segment>,
     /// The slots of the ranks in the segment.
     slots: Vec<usize>,
 }
@@ -82,6 +84,8 @@ pub struct Started {
     pub kept: Kept,
     /// Lets in processes of other jobs, when a rank asks for it.
     pub door: Door,
+    /// Execute their one-sided requests.
+    pub workers: Workers,
 }
 
 /// Resources that live as long as the job: the other end of the lifeline, the reserved cores, the
@@ -146,11 +150,12 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
     let (input, sources) = Input::plan(&settings.stdin, size).map_err(cannot("make a pipe for stdin"))?;
     let mut wires = OwnWires::new(settings, outputs, sources, &host)?;
     let prepared = Prepared::new(&work, settings, &budget)?;
+    let workers = Workers::new(prepared.segment());
     let Running { ranks, trouble, mailbox, kept, said } = prepared.start(&work, settings, mask, &mut wires)?;
     let mut outputs = wires.outputs;
     warn_of_mca(&mut outputs, settings);
     said.iter().for_each(|text| outputs.say(text));
-    Ok(Started { ranks, trouble, outputs, input, mailbox, host, kept, door })
+    Ok(Started { ranks, trouble, outputs, input, mailbox, host, kept, door, workers })
 }
 
 /// What is to be started on this machine.
@@ -213,7 +218,7 @@ pub struct Prepared {
     descriptors: Option<libc::rlimit>,
     placement: Placement,
     segment_fd: OwnedFd,
-    segment: Segment,
+    segment: Arc<Segment>,
     lifeline: (OwnedFd, OwnedFd),
     mailbox: Mailbox,
 }
@@ -229,8 +234,8 @@ pub struct Running {
 }
 
 impl Prepared {
-    pub fn segment_fd(&self) -> BorrowedFd<'_> {
-        self.segment_fd.as_fd()
+    pub fn segment(&self) -> Arc<Segment> {
+        Arc::clone(&self.segment)
     }
 
     pub fn new(work: &Work, settings: &Settings, budget: &Budget) -> Result<Prepared, Refusal> {
@@ -249,7 +254,7 @@ impl Prepared {
         let (near, far) = lifeline::create().map_err(cannot("make a pipe"))?;
         let near = descriptors::keep(near.as_fd()).map_err(cannot("duplicate the descriptor of the lifeline pipe"))?;
         let mailbox = Mailbox::open().map_err(cannot("make a pipe"))?;
-        Ok(Prepared { descriptors, placement, segment_fd, segment, lifeline: (near, far), mailbox })
+        Ok(Prepared { descriptors, placement, segment_fd, segment: Arc::new(segment), lifeline: (near, far), mailbox })
     }
 
     /// Starts the ranks, as far as that goes.

@@ -27,7 +27,7 @@ pub use accumulate::{Combine, check_comparable, only_element, predefined_combine
 pub use control::{Control, WindowLock};
 pub use cooperative::SHORTEST_MAPPED;
 pub use epoch::Unlocked;
-use far::origin::FarRank;
+use far::origin::{FarRank, ServedBy};
 pub use target_region::TargetRegion;
 pub use transfer::{get, put};
 
@@ -103,8 +103,10 @@ pub struct Window {
     pub mapping: Mapping,
     /// Memory of programs in other ranks that lies in the segment.
     _others: Vec<Option<(Mapping, usize)>>,
-    /// The number that the agents of all nodes know the window by, if it has ranks on several.
+    /// The number that the agents of the own job know the window by, if it has ranks on several nodes.
     number: Option<u64>,
+    /// The agents of all ranks that are elsewhere, each once.
+    far: Box<[ServedBy]>,
 }
 
 /// A rank's memory, as this process accesses it.
@@ -115,8 +117,8 @@ pub(crate) struct Target {
     pub unit: i64,
     pub open: Open,
     pub reach: Reach,
-    /// The node, if the rank is on another one.
-    pub node: u32,
+    /// If the rank is on another node: its agent, among those of the window.
+    pub agent: u32,
     /// The address in its own process.
     pub address: usize,
     pub process: Peer,
@@ -187,8 +189,8 @@ pub struct WindowMember {
     pub offset: usize,
     /// The program's memory lies in the segment, and others map it.
     pub shared: bool,
-    /// The node, if the rank is on another one than this process.
-    pub node: Option<u32>,
+    /// The agent of the rank's node, if this process accesses its memory through that.
+    pub agent: Option<ServedBy>,
 }
 
 /// How much memory an accumulate locks at a time unless the program asks otherwise. More in long
@@ -228,9 +230,12 @@ impl Window {
         let control = unsafe { Control::new(mapping.base(), size, flavor == Flavor::Dynamic) };
         let at = |member: &WindowMember| mapping.base().as_ptr().wrapping_add(member.offset);
         let library_gave = matches!(flavor, Flavor::Allocate | Flavor::Shared);
+        let mut far: Vec<ServedBy> = members.iter().filter_map(|member| member.agent).collect();
+        far.sort_unstable_by_key(|by| by.agent);
+        far.dedup();
         let targets = members.iter().enumerate().map(|(number, member)| {
             let base = match flavor {
-                _ if member.node.is_some() => std::ptr::null_mut(),
+                _ if member.agent.is_some() => std::ptr::null_mut(),
                 _ if library_gave || separate => at(member),
                 _ if number == rank => std::ptr::with_exposed_provenance_mut(member.address),
                 _ => match &others[number] {
@@ -238,15 +243,16 @@ impl Window {
                     None => std::ptr::null_mut(),
                 },
             };
-            let WindowMember { process, size, unit, address, node, .. } = *member;
-            let reach = match node {
+            let WindowMember { process, size, unit, address, agent, .. } = *member;
+            let reach = match agent {
                 Some(_) => Reach::Agent,
                 None if number == rank || !base.is_null() => Reach::Here,
                 None => Reach::Process,
             };
             // Requests name bytes of the window, or addresses in a dynamic one.
-            let address = if node.is_some() { 0 } else { address };
-            Target { base, size, unit, open: Open::Shut, reach, node: node.unwrap_or(0), address, process }
+            let address = if agent.is_some() { 0 } else { address };
+            let agent = far.iter().position(|&by| Some(by) == agent).unwrap_or(0) as u32;
+            Target { base, size, unit, open: Open::Shut, reach, agent, address, process }
         });
         let targets: Box<[Target]> = targets.collect();
         let own = members[rank];
@@ -259,7 +265,7 @@ impl Window {
         };
         let longest = members.iter().map(|member| member.size).max().unwrap_or(0);
         let block = granularity.unwrap_or((longest / STRIPES).clamp(BLOCK, LONG_BLOCK));
-        let near = members.iter().filter(|member| member.node.is_none()).count();
+        let near = members.iter().filter(|member| member.agent.is_none()).count();
         let is_long = longest >= SHORTEST_MAPPED;
         let mut window = Window {
             targets,
@@ -289,6 +295,7 @@ impl Window {
             mapping,
             _others: others,
             number,
+            far: far.into(),
         };
         window.synchronize_copies();
         window
@@ -319,7 +326,7 @@ impl Window {
         }
     }
 
-    /// The number that agents know the window by, if it has ranks on several nodes.
+    /// The number that agents of the own job know the window by, if it has ranks on several nodes.
     pub fn number(&self) -> Option<u64> {
         self.number
     }
@@ -332,17 +339,13 @@ impl Window {
     /// A rank of another node, as requests name it; `None` for one of this node.
     pub fn far_rank(&self, rank: usize) -> Option<FarRank> {
         let target = &self.targets[rank];
-        let window = self.number.filter(|_| target.reach == Reach::Agent)?;
-        Some(FarRank { window, origin: self.rank as u32, target: rank as u32, node: target.node })
+        let by = *self.far.get(target.agent as usize).filter(|_| target.reach == Reach::Agent)?;
+        Some(FarRank { by, origin: self.rank as u32, target: rank as u32 })
     }
 
-    /// The other nodes that have ranks of the window, each once.
-    pub fn far_nodes(&self) -> Vec<u32> {
-        let far = self.targets.iter().filter(|target| target.reach == Reach::Agent);
-        let mut nodes: Vec<u32> = far.map(|target| target.node).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
+    /// The agents of ranks of the window on other nodes, each once.
+    pub fn far_agents(&self) -> &[ServedBy] {
+        &self.far
     }
 
     /// The ranks of this node, in order.
@@ -400,13 +403,13 @@ impl Window {
         goal
     }
 
-    /// The other nodes with ranks that wait for this one in a round, each once.
-    pub fn waiting_nodes(&self, round: u32) -> Vec<u32> {
+    /// The agents of other nodes with ranks that wait for this one in a round, each once.
+    pub fn waiting_agents(&self, round: u32) -> Vec<ServedBy> {
         let waiters = self.control.waiters(self.rank, round).filter(|&waiter| !self.is_near(waiter));
-        let mut nodes: Vec<u32> = waiters.map(|waiter| self.targets[waiter].node).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
+        let mut agents: Vec<u32> = waiters.map(|waiter| self.targets[waiter].agent).collect();
+        agents.sort_unstable();
+        agents.dedup();
+        agents.into_iter().filter_map(|agent| self.far.get(agent as usize).copied()).collect()
     }
 
     pub(crate) fn is_near(&self, rank: usize) -> bool {

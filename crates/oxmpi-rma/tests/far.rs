@@ -7,7 +7,7 @@ use oxmpi_base::segment::Segment;
 use oxmpi_datatype::{Datatype, Region, Source, Target, predefined};
 use oxmpi_rma::far::connection::Connection;
 use oxmpi_rma::far::link::Link;
-use oxmpi_rma::far::origin::FarRank;
+use oxmpi_rma::far::origin::{AgentId, FarRank, ServedBy};
 use oxmpi_rma::far::served::ServedNode;
 use oxmpi_rma::far::wire::*;
 use oxmpi_rma::{Combine, Control, predefined_combine};
@@ -42,7 +42,7 @@ impl World {
         let (fd, segment) = Segment::create(2, 2).unwrap();
         segment.rank(0).pid.store(std::process::id(), Ordering::Relaxed);
         let area = Arena::new(&segment, 0).take(Control::bytes(2, false) + BYTES).unwrap();
-        let node = Arc::new(ServedNode::new(Segment::attach(fd.as_fd()).unwrap()));
+        let node = Arc::new(ServedNode::new(Arc::new(Segment::attach(fd.as_fd()).unwrap())));
         World { segment, area, node, ends: Arc::default() }
     }
 
@@ -61,7 +61,7 @@ impl World {
     fn link(&self, local_slot: Option<u32>) -> Link {
         let (near, far) = pair();
         self.serve(far, local_slot);
-        Link::new(near.into(), 1).unwrap()
+        Link::new(near.into(), "an agent".into()).unwrap()
     }
 
     fn registration(&self, memory: Place) -> Registration {
@@ -88,7 +88,7 @@ impl Drop for World {
     }
 }
 
-const THERE: FarRank = FarRank { window: WINDOW, origin: 1, target: 0, node: 1 };
+const THERE: FarRank = FarRank { by: ServedBy { agent: AgentId(1), window: WINDOW }, origin: 1, target: 0 };
 
 fn flush(link: &mut Link) -> oxmpi_abi::Result<()> {
     let tag = link.ask(Request::new(Kind::Flush, 0, 0), &[])?;
@@ -191,7 +191,7 @@ fn what_is_wrong_is_an_error_of_the_request() {
         let wrong = [
             (THERE, BYTES - 10, MPI_ERR_RMA_RANGE),
             (THERE, usize::MAX - 3, MPI_ERR_RMA_RANGE),
-            (FarRank { window: 99, ..THERE }, 0, MPI_ERR_WIN),
+            (FarRank { by: ServedBy { window: 99, ..THERE.by }, ..THERE }, 0, MPI_ERR_WIN),
             (FarRank { target: 1, ..THERE }, 0, MPI_ERR_RANK),
         ];
         for (there, offset, class) in wrong {

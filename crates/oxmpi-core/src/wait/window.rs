@@ -8,6 +8,7 @@ use oxmpi_abi::handle::Win;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::wait;
 use oxmpi_rma::Window;
+use oxmpi_rma::far::origin::AgentId;
 
 /// Polls of a peer's word before the general wait. Few where another rank may need this CPU, or
 /// another thread the lock.
@@ -150,12 +151,12 @@ impl Call<'_> {
         &self,
         guard: &mut Guard,
         win: Win,
-        (node, tag): (u32, u32),
+        (agent, tag): (AgentId, u32),
         whom: Awaited,
     ) -> Result<(i32, String)> {
         let waiting = WindowWait { win, whom };
-        let Some(link) = guard.agents.as_mut().and_then(|agents| agents.known(node)) else {
-            return Err(Error::new(MPI_ERR_OTHER, format!("there is no connection to the agent of node {node}")));
+        let Some(link) = guard.agents.as_mut().and_then(|agents| agents.known(agent)) else {
+            return Err(Error::new(MPI_ERR_OTHER, "there is no connection to the agent of a lock"));
         };
         // A moment of polling, as for a lock of this node.
         let polls = if link.may_spin { POLITE_POLLS } else { 4 };
@@ -165,21 +166,21 @@ impl Call<'_> {
             }
             std::hint::spin_loop();
         }
-        guard.watch_agent(node, true);
+        guard.watch_agent(agent, true);
         let answer = self.wait(guard, &waiting, |process| {
-            let link = process.agents.as_mut().and_then(|agents| agents.known(node))?;
+            let link = process.agents.as_mut().and_then(|agents| agents.known(agent))?;
             link.take_answer(tag).transpose()
         });
-        guard.watch_agent(node, false);
+        guard.watch_agent(agent, false);
         answer?
     }
 }
 
 impl Guard<'_> {
     /// A sleep ends from now on, or does not any more, when the agent of a node answers.
-    fn watch_agent(&mut self, node: u32, watch: bool) {
+    fn watch_agent(&mut self, agent: AgentId, watch: bool) {
         let process: &mut Process = self;
-        let Some(link) = process.agents.as_mut().and_then(|agents| agents.known(node)) else { return };
+        let Some(link) = process.agents.as_mut().and_then(|agents| agents.known(agent)) else { return };
         if link.count_watcher(watch) {
             // Where it cannot be watched, the wait goes on after the longest sleep.
             let _ = process.engine.watch(link.descriptor(), watch);

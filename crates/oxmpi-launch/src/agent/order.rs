@@ -161,9 +161,9 @@ impl Agent {
         let phase = std::mem::replace(&mut self.phase, Phase::Idle);
         let Phase::Ready(prepared, reads, terminal) = phase else { return Err(BadFrame("nothing to start".into())) };
         let (mut work, prepared) = *prepared;
-        let workers = self.secret.is_needed.then(|| Workers::new(prepared.segment_fd())).transpose();
-        match workers.and_then(|workers| Ok((workers, self.connect(&nodes, work.seats.len())?))) {
-            Ok((workers, network)) => (self.workers, work.network) = (workers, Some(network)),
+        self.workers = Some(Workers::new(prepared.segment()));
+        match self.connect(&nodes, work.seats.len()) {
+            Ok(network) => work.network = Some(network),
             Err(error) => {
                 let text = format!("cannot prepare connections to other hosts: {}", limits::explain(&error));
                 self.tell_trouble(Refusal { text, status: 1 });

@@ -35,8 +35,8 @@ const FIRST_WORD: Duration = Duration::from_secs(3);
 
 pub struct Link {
     stream: TcpStream,
-    /// The node, in error texts.
-    node: u32,
+    /// The agent's name in error texts.
+    name: String,
     ready: ReadySet,
     watches_room: bool,
     output: Vec<u8>,
@@ -71,7 +71,7 @@ struct Sink {
 }
 
 impl Link {
-    pub fn new(socket: OwnedFd, node: u32) -> io::Result<Link> {
+    pub fn new(socket: OwnedFd, name: String) -> io::Result<Link> {
         let stream = TcpStream::from(socket);
         stream.set_nonblocking(true)?;
         let _ = stream.set_nodelay(true);
@@ -79,7 +79,7 @@ impl Link {
         ready.add(stream.as_fd(), 0, Interest::Read)?;
         Ok(Link {
             stream,
-            node,
+            name,
             ready,
             watches_room: false,
             output: Vec::new(),
@@ -297,10 +297,8 @@ impl Link {
 
     #[cold]
     fn lost(&mut self, why: &io::Error) -> Error {
-        let text = format!(
-            "the connection to the agent of node {}, which executes one-sided operations there, has ended: {why}",
-            self.node
-        );
+        let text =
+            format!("the connection to {}, which executes one-sided operations there, has ended: {why}", self.name);
         let error = Error::new(MPI_ERR_PROC_ABORTED, text);
         if self.broken.is_none() {
             // The agents know why, and end the job; their word is better than this error.

@@ -9,19 +9,36 @@ use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::{Cursor, Named, Region, Source, Target, number_on_wire};
 use oxmpi_ops::Op;
 
+/// The agent of a node of any job, as this process numbers agents.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct AgentId(pub u32);
+
+/// A window, as one of the agents of its ranks knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ServedBy {
+    pub agent: AgentId,
+    /// The window's number in the job of that agent.
+    pub window: u64,
+}
+
+impl ServedBy {
+    /// A request of a rank to that agent.
+    pub fn request(self, kind: Kind, origin: u32) -> Request {
+        Request::new(kind, self.window, origin)
+    }
+}
+
 /// A rank of another node, as a window names it in requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FarRank {
-    /// The window's number, which all nodes know.
-    pub window: u64,
+    pub by: ServedBy,
     pub origin: u32,
     pub target: u32,
-    pub node: u32,
 }
 
 impl FarRank {
-    fn request(&self, kind: Kind) -> Request {
-        Request { target: self.target, ..Request::new(kind, self.window, self.origin) }
+    pub fn request(&self, kind: Kind) -> Request {
+        Request { target: self.target, ..self.by.request(kind, self.origin) }
     }
 
     /// Puts a whole buffer.

@@ -20,7 +20,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// The ranks of a node and their windows.
 pub struct ServedNode {
-    segment: Segment,
+    segment: Arc<Segment>,
     fence: WakeFence,
     windows: RwLock<HashMap<u64, Arc<ServedWindow>>>,
 }
@@ -61,7 +61,7 @@ const MOST_RANKS: u32 = 1 << 16;
 
 impl ServedNode {
     /// The agent of the node whose segment this is. Registers the process for the barriers of sleepers.
-    pub fn new(segment: Segment) -> ServedNode {
+    pub fn new(segment: Arc<Segment>) -> ServedNode {
         ServedNode { segment, fence: wait::register(), windows: RwLock::default() }
     }
 

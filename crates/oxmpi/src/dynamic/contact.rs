@@ -42,8 +42,12 @@ pub struct Met {
 /// From now on other hosts can reach this process; says where they find its node.
 pub fn be_reachable(call: &Call, guard: &mut Guard) -> Result<NodePort> {
     if !guard.agent_socket.exists() && guard.appnum.is_none() {
-        let (job, agent) = (guard.engine.node().own_id().job, start_helper()?);
-        guard.use_agent(Reached { network: Network::of_one_machine(job, End { node: 0, slot: 0 }), agent })?;
+        let job = guard.engine.node().own_id().job;
+        let agent = start_helper(job)?;
+        let cannot = |error: std::io::Error| Error::new(MPI_ERR_OTHER, format!("the helper cannot be used: {error}"));
+        let mut network = Network::of_one_machine(job, End { node: 0, slot: 0 });
+        network.ask_through(agent.try_clone().map_err(cannot)?);
+        guard.use_agent(Reached { network, agent })?;
     }
     if let Some(ticket) = guard.ask_to_listen()? {
         let start = Instant::now();

@@ -117,7 +117,7 @@ unsafe fn accumulate_any(
     let with = Combine { op, kernel: oxmpi_ops::kernel(op, element)?, extent: element.extent(), handles };
     let target = (&**types[0], count as u64);
     if let Some(there) = region.far {
-        let link = far::link(guard, there.node)?;
+        let link = far::link(guard, there.by.agent)?;
         there.accumulate(link, (&with, element), from.as_ref(), to.as_ref(), &region.buf)?;
         return finish_dynamic(guard, there, win);
     }
@@ -149,7 +149,7 @@ pub unsafe fn compare_and_swap(
             unsafe { [std::slice::from_raw_parts(new, bytes), std::slice::from_raw_parts(compare, bytes)].concat() };
         // SAFETY: the result may be written until the operation is complete, which the next synchronisation waits for.
         let old = unsafe { Target::dense(old, bytes) };
-        there.compare_and_swap(far::link(guard, there.node)?, element, &both, &old, &region.buf)?;
+        there.compare_and_swap(far::link(guard, there.by.agent)?, element, &both, &old, &region.buf)?;
         finish_dynamic(guard, there, win)?;
         return Ok(true);
     }
@@ -168,13 +168,13 @@ pub unsafe fn compare_and_swap(
 
 #[cold]
 fn put_far(guard: &mut Guard, there: FarRank, from: &Source<'_>, to: &Region, win: Win) -> Result<()> {
-    there.put(far::link(guard, there.node)?, from, to)?;
+    there.put(far::link(guard, there.by.agent)?, from, to)?;
     finish_dynamic(guard, there, win)
 }
 
 #[cold]
 fn get_far(guard: &mut Guard, there: FarRank, to: &Target<'static>, from: &Region, win: Win) -> Result<()> {
-    there.get(far::link(guard, there.node)?, to, from)?;
+    there.get(far::link(guard, there.by.agent)?, to, from)?;
     finish_dynamic(guard, there, win)
 }
 
@@ -182,15 +182,15 @@ fn get_far(guard: &mut Guard, there: FarRank, to: &Target<'static>, from: &Regio
 /// hear of memory that is not attached from the call that names it.
 fn finish_dynamic(guard: &mut Guard, there: FarRank, win: Win) -> Result<()> {
     match guard.win(win)?.window.flavor {
-        Flavor::Dynamic => far::flush(guard, &[there.node]),
+        Flavor::Dynamic => far::flush(guard, &[there.by.agent]),
         _ => Ok(()),
     }
 }
 
 /// The request of an operation that was just called: its local part is complete.
 pub fn request(guard: &mut Guard, rank: i32, win: Win) -> Result<Request> {
-    let nodes = far::nodes_of(guard, win, Some(rank))?;
-    far::flush_local(guard, &nodes)?;
+    let agents = far::agents_of(guard, win, Some(rank))?;
+    far::flush_local(guard, &agents)?;
     Ok(guard.sent)
 }
 

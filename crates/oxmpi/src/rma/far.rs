@@ -11,7 +11,7 @@ use oxmpi_core::agents::Agents;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::wait::window::Awaited;
 use oxmpi_rma::far::link::Link;
-use oxmpi_rma::far::origin::FarRank;
+use oxmpi_rma::far::origin::{AgentId, FarRank, ServedBy};
 use oxmpi_rma::far::wire::{EXCLUSIVE, Kind, PATIENT, REFUSED, Registration, Request};
 
 fn agents<'a>(guard: &'a mut Guard) -> Result<&'a mut Agents> {
@@ -19,54 +19,66 @@ fn agents<'a>(guard: &'a mut Guard) -> Result<&'a mut Agents> {
     guard.agents.as_mut().ok_or_else(lost)
 }
 
-/// The connection to the agent of a node.
-pub fn link<'a>(guard: &'a mut Guard, node: u32) -> Result<&'a mut Link> {
-    let may_spin = !guard.is_shared() && !is_oversubscribed(guard.shared().job());
-    let link = agents(guard)?.link(node)?;
+/// The connection to an agent.
+pub fn link<'a>(guard: &'a mut Guard, agent: AgentId) -> Result<&'a mut Link> {
+    let may_spin = may_spin(guard);
+    let link = agents(guard)?.link(agent)?;
     link.may_spin = may_spin;
     Ok(link)
 }
 
+/// The connection to the agent of this node.
+fn own_link<'a>(guard: &'a mut Guard) -> Result<&'a mut Link> {
+    let may_spin = may_spin(guard);
+    let link = agents(guard)?.own()?;
+    link.may_spin = may_spin;
+    Ok(link)
+}
+
+fn may_spin(guard: &Guard) -> bool {
+    !guard.is_shared() && !is_oversubscribed(guard.shared().job())
+}
+
 // ---- completion ----
 
-/// Completes, here and there, everything that was sent to some nodes.
-pub fn flush(guard: &mut Guard, nodes: &[u32]) -> Result<()> {
+/// Completes, here and there, everything that was sent to some agents.
+pub fn flush(guard: &mut Guard, agents: &[AgentId]) -> Result<()> {
     let mut asked = Vec::new();
-    for &node in nodes {
-        if is_unfinished(guard, node)? {
-            asked.push((node, link(guard, node)?.ask(Request::new(Kind::Flush, 0, 0), &[])?));
+    for &agent in agents {
+        if is_unfinished(guard, agent)? {
+            asked.push((agent, link(guard, agent)?.ask(Request::new(Kind::Flush, 0, 0), &[])?));
         }
     }
     await_all(guard, &asked)
 }
 
 /// Waits until all agents have acknowledged what they were asked. Every answer is taken, whether or not one is an error.
-fn await_all(guard: &mut Guard, asked: &[(u32, u32)]) -> Result<()> {
+fn await_all(guard: &mut Guard, asked: &[(AgentId, u32)]) -> Result<()> {
     let mut result = Ok(());
-    for &(node, tag) in asked {
-        let link = link(guard, node)?;
+    for &(agent, tag) in asked {
+        let link = link(guard, agent)?;
         let answered = link.await_success(tag);
         link.set_clean();
         result = result.and(answered);
-        wake_threads(guard, node)?;
+        wake_threads(guard, agent)?;
     }
     result
 }
 
 /// Another thread of this process may sleep until its lock is granted, and this one has read the answer.
-fn wake_threads(guard: &mut Guard, node: u32) -> Result<()> {
-    if link(guard, node)?.has_answers() {
+fn wake_threads(guard: &mut Guard, agent: AgentId) -> Result<()> {
+    if link(guard, agent)?.has_answers() {
         guard.wake_siblings();
     }
     Ok(())
 }
 
-/// Waits until everything that was asked of some nodes has come, so that all local buffers can be used again.
-pub fn flush_local(guard: &mut Guard, nodes: &[u32]) -> Result<()> {
-    for &node in nodes {
-        if is_unfinished(guard, node)? {
-            let done = link(guard, node)?.await_data();
-            wake_threads(guard, node)?;
+/// Waits until everything that was asked of some agents has come, so that all local buffers can be used again.
+pub fn flush_local(guard: &mut Guard, agents: &[AgentId]) -> Result<()> {
+    for &agent in agents {
+        if is_unfinished(guard, agent)? {
+            let done = link(guard, agent)?.await_data();
+            wake_threads(guard, agent)?;
             done?;
         }
     }
@@ -74,18 +86,17 @@ pub fn flush_local(guard: &mut Guard, nodes: &[u32]) -> Result<()> {
 }
 
 /// Without a connection nothing was sent.
-fn is_unfinished(guard: &mut Guard, node: u32) -> Result<bool> {
-    Ok(agents(guard)?.known(node).is_some_and(|link| link.needs_flush()))
+fn is_unfinished(guard: &mut Guard, agent: AgentId) -> Result<bool> {
+    Ok(agents(guard)?.known(agent).is_some_and(|link| link.needs_flush()))
 }
 
-/// The node of a rank that is on another one, and of all such ranks for `None`.
-pub fn nodes_of(guard: &Guard, win: Handle, rank: Option<i32>) -> Result<Vec<u32>> {
+/// The agent of a rank that is on another node, and of all such ranks for `None`.
+pub fn agents_of(guard: &Guard, win: Handle, rank: Option<i32>) -> Result<Vec<AgentId>> {
     let window = &guard.win(win)?.window;
     Ok(match rank {
-        None if window.number().is_none() => Vec::new(),
-        None => window.far_nodes(),
+        None => window.far_agents().iter().map(|by| by.agent).collect(),
         Some(MPI_PROC_NULL) => Vec::new(),
-        Some(rank) => window.far_rank(window.check_rank(rank)?).map(|there| there.node).into_iter().collect(),
+        Some(rank) => window.far_rank(window.check_rank(rank)?).map(|there| there.by.agent).into_iter().collect(),
     })
 }
 
@@ -94,8 +105,7 @@ pub fn nodes_of(guard: &Guard, win: Handle, rank: Option<i32>) -> Result<Vec<u32
 /// Tells ranks of other nodes that this one has exposed its memory to them, or completed its accesses.
 pub fn notify(guard: &mut Guard, kind: Kind, there: &[FarRank]) -> Result<()> {
     for there in there {
-        let request = Request { target: there.target, ..Request::new(kind, there.window, there.origin) };
-        link(guard, there.node)?.tell(&request, &[])?;
+        link(guard, there.by.agent)?.tell(&there.request(kind), &[])?;
     }
     Ok(())
 }
@@ -103,10 +113,14 @@ pub fn notify(guard: &mut Guard, kind: Kind, there: &[FarRank]) -> Result<()> {
 /// Tells other nodes that this rank has reached a round of a fence.
 pub fn tell_round(guard: &mut Guard, win: Handle, round: u32, goal: u64) -> Result<()> {
     let window = &guard.win(win)?.window;
-    let Some(number) = window.number() else { return Ok(()) };
-    let (nodes, origin) = (window.waiting_nodes(round), window.rank as u32);
-    let request = Request { offset: goal, ..Request::new(Kind::Round, number, origin) };
-    nodes.into_iter().try_for_each(|node| link(guard, node)?.tell(&request, &[]))
+    if window.number().is_none() {
+        return Ok(());
+    }
+    let (agents, origin) = (window.waiting_agents(round), window.rank as u32);
+    agents.into_iter().try_for_each(|by| {
+        let request = Request { offset: goal, ..by.request(Kind::Round, origin) };
+        link(guard, by.agent)?.tell(&request, &[])
+    })
 }
 
 // ---- locks ----
@@ -114,10 +128,10 @@ pub fn tell_round(guard: &mut Guard, win: Handle, round: u32, goal: u64) -> Resu
 /// Takes the lock of a rank of another node.
 pub fn lock(call: &Call, guard: &mut Guard, win: Handle, there: FarRank, exclusive: bool) -> Result<()> {
     let flags = if exclusive { EXCLUSIVE } else { 0 };
-    let request = Request { flags, target: there.target, ..Request::new(Kind::Lock, there.window, there.origin) };
-    let tag = link(guard, there.node)?.ask(request, &[])?;
+    let request = Request { flags, ..there.request(Kind::Lock) };
+    let tag = link(guard, there.by.agent)?.ask(request, &[])?;
     let whom = Awaited::Holders(there.target as usize);
-    match call.wait_for_agent(guard, win, (there.node, tag), whom)? {
+    match call.wait_for_agent(guard, win, (there.by.agent, tag), whom)? {
         (MPI_SUCCESS, _) => Ok(()),
         (class, text) => Err(Error::new(class, text)),
     }
@@ -126,36 +140,37 @@ pub fn lock(call: &Call, guard: &mut Guard, win: Handle, there: FarRank, exclusi
 /// Completes everything that was sent to the node of a rank, and releases its lock if it was taken.
 pub fn unlock(guard: &mut Guard, there: FarRank, taken: bool) -> Result<()> {
     if !taken {
-        return flush(guard, &[there.node]);
+        return flush(guard, &[there.by.agent]);
     }
-    let request = Request { target: there.target, ..Request::new(Kind::Unlock, there.window, there.origin) };
-    let tag = link(guard, there.node)?.ask(request, &[])?;
-    await_all(guard, &[(there.node, tag)])
+    let tag = link(guard, there.by.agent)?.ask(there.request(Kind::Unlock), &[])?;
+    await_all(guard, &[(there.by.agent, tag)])
 }
 
 /// Takes the locks of all ranks of a window. What is not free is waited for while nothing else is held: processes that
 /// hold some locks and wait for others could deadlock.
 pub fn lock_all(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
     let window = &guard.win(win)?.window;
-    let Some(number) = window.number() else { return call.take_near_locks(guard, win) };
-    let (origin, nodes) = (window.rank as u32, window.far_nodes());
-    // The node whose locks were not free the last time.
+    let (origin, far) = (window.rank as u32, window.far_agents().to_vec());
+    if far.is_empty() {
+        return call.take_near_locks(guard, win);
+    }
+    // The agent whose locks were not free the last time.
     let mut first = None;
     loop {
         let mut taken = Vec::new();
         let mut refused = None;
-        for node in first.into_iter().chain(nodes.iter().copied().filter(|&node| Some(node) != first)) {
+        for by in first.into_iter().chain(far.iter().copied().filter(|&by| Some(by) != first)) {
             let flags = if taken.is_empty() { PATIENT } else { 0 };
-            let request = Request { flags, ..Request::new(Kind::LockAll, number, origin) };
-            let tag = link(guard, node)?.ask(request, &[])?;
-            match call.wait_for_agent(guard, win, (node, tag), Awaited::All)? {
-                (MPI_SUCCESS, _) => taken.push(node),
+            let request = Request { flags, ..by.request(Kind::LockAll, origin) };
+            let tag = link(guard, by.agent)?.ask(request, &[])?;
+            match call.wait_for_agent(guard, win, (by.agent, tag), Awaited::All)? {
+                (MPI_SUCCESS, _) => taken.push(by),
                 (REFUSED, _) => {
-                    refused = Some(node);
+                    refused = Some(by);
                     break;
                 }
                 (class, text) => {
-                    unlock_nodes(guard, number, origin, &taken)?;
+                    unlock_agents(guard, origin, &taken)?;
                     return Err(Error::new(class, text));
                 }
             }
@@ -166,7 +181,7 @@ pub fn lock_all(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
                 return Ok(());
             }
         }
-        unlock_nodes(guard, number, origin, &taken)?;
+        unlock_agents(guard, origin, &taken)?;
         first = refused;
         if refused.is_none() {
             // A lock of this node was not free: waits for it with nothing held, and lets it go again.
@@ -182,15 +197,14 @@ pub fn lock_all(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
 /// Completes everything that was sent to other nodes, and releases the locks of all ranks there.
 pub fn unlock_all(guard: &mut Guard, win: Handle, taken: bool) -> Result<()> {
     let window = &guard.win(win)?.window;
-    let Some(number) = window.number() else { return Ok(()) };
-    let (origin, nodes) = (window.rank as u32, window.far_nodes());
-    if taken { unlock_nodes(guard, number, origin, &nodes) } else { flush(guard, &nodes) }
+    let (origin, far) = (window.rank as u32, window.far_agents().to_vec());
+    if taken { unlock_agents(guard, origin, &far) } else { flush(guard, &agents_of(guard, win, None)?) }
 }
 
-fn unlock_nodes(guard: &mut Guard, number: u64, origin: u32, nodes: &[u32]) -> Result<()> {
+fn unlock_agents(guard: &mut Guard, origin: u32, agents: &[ServedBy]) -> Result<()> {
     let mut asked = Vec::new();
-    for &node in nodes {
-        asked.push((node, link(guard, node)?.ask(Request::new(Kind::UnlockAll, number, origin), &[])?));
+    for by in agents {
+        asked.push((by.agent, link(guard, by.agent)?.ask(by.request(Kind::UnlockAll, origin), &[])?));
     }
     await_all(guard, &asked)
 }
@@ -199,25 +213,22 @@ fn unlock_nodes(guard: &mut Guard, number: u64, origin: u32, nodes: &[u32]) -> R
 
 /// Whether the agent of this node can read a word of this process's memory.
 pub fn can_be_reached(guard: &mut Guard, address: usize, value: u64) -> Result<bool> {
-    let own = agents(guard)?.own_node();
     let request = Request { offset: address as u64, position: value, ..Request::new(Kind::Probe, 0, 0) };
-    let link = link(guard, own)?;
+    let link = own_link(guard)?;
     let tag = link.ask(request, &[])?;
     Ok(link.await_answer(tag)?.0 == MPI_SUCCESS)
 }
 
 /// Tells the agent of this node about this rank's part of a window.
 pub fn register(guard: &mut Guard, number: u64, rank: usize, told: &Registration) -> Result<()> {
-    let own = agents(guard)?.own_node();
-    let link = link(guard, own)?;
+    let link = own_link(guard)?;
     let tag = link.ask(Request::new(Kind::Register, number, rank as u32), &told.to_bytes())?;
     link.await_success(tag)
 }
 
 /// Takes it back.
 pub fn unregister(guard: &mut Guard, number: u64, rank: usize) -> Result<()> {
-    let own = agents(guard)?.own_node();
-    let link = link(guard, own)?;
+    let link = own_link(guard)?;
     let tag = link.ask(Request::new(Kind::Unregister, number, rank as u32), &[])?;
     link.await_success(tag)
 }

@@ -12,6 +12,7 @@ use oxmpi_base::wait::full_fence;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::wait::window::Awaited;
 use oxmpi_rma::Unlocked;
+use oxmpi_rma::far::origin::AgentId;
 use oxmpi_rma::far::wire::Kind;
 
 pub fn fence(call: &Call, assertion: i32, win: Win) -> Result<()> {
@@ -19,9 +20,9 @@ pub fn fence(call: &Call, assertion: i32, win: Win) -> Result<()> {
     let window = &mut guard.win_mut(win)?.window;
     window.check_fence(assertion)?;
     window.synchronize_copies();
-    let nodes = far::nodes_of(&guard, win, None)?;
+    let agents = far::agents_of(&guard, win, None)?;
     // Also after an error all ranks synchronise: the others wait for this one.
-    let flushed = far::flush(&mut guard, &nodes);
+    let flushed = far::flush(&mut guard, &agents);
     let alone = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
     if assertion & alone == alone {
         full_fence();
@@ -64,9 +65,9 @@ pub fn start(call: &Call, group: Group, assertion: i32, win: Win) -> Result<()> 
 pub fn complete(call: &Call, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
     let there = guard.win(win)?.window.far_targets()?;
-    let nodes: Vec<u32> = there.iter().map(|there| there.node).collect();
+    let agents: Vec<AgentId> = there.iter().map(|there| there.by.agent).collect();
     // The agent counts the completion behind the operations that were sent before it.
-    let told = far::notify(&mut guard, Kind::Complete, &there).and_then(|()| far::flush(&mut guard, &nodes));
+    let told = far::notify(&mut guard, Kind::Complete, &there).and_then(|()| far::flush(&mut guard, &agents));
     let (window, node) = guard.win_and_node(win)?;
     window.complete(node);
     told
@@ -167,15 +168,15 @@ fn wake_all(guard: &Guard, win: Win) -> Result<()> {
 /// `rank`: `None` for all ranks. The caller has checked that they are locked.
 #[cold]
 pub fn flush_far(guard: &mut Guard, rank: Option<i32>, win: Win) -> Result<()> {
-    let nodes = far::nodes_of(guard, win, rank)?;
+    let agents = far::agents_of(guard, win, rank)?;
     full_fence();
-    far::flush(guard, &nodes)
+    far::flush(guard, &agents)
 }
 
 #[cold]
 pub fn flush_local_far(guard: &mut Guard, rank: Option<i32>, win: Win) -> Result<()> {
-    let nodes = far::nodes_of(guard, win, rank)?;
-    far::flush_local(guard, &nodes)
+    let agents = far::agents_of(guard, win, rank)?;
+    far::flush_local(guard, &agents)
 }
 
 /// Also allowed outside an epoch. Programs that poll their own memory call this repeatedly.

@@ -6,6 +6,7 @@ use crate::comm::{check_intra, own_peer, run_agreement};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Win as Handle};
 use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::address::ProcessId;
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_base::limits::physical_memory;
@@ -16,8 +17,10 @@ use oxmpi_core::info::Info;
 use oxmpi_core::ranks::Ranks;
 use oxmpi_core::wait::window::Awaited;
 use oxmpi_core::window::Win;
+use oxmpi_rma::far::origin::{AgentId, ServedBy};
 use oxmpi_rma::far::wire::{Place, Registration};
 use oxmpi_rma::{Control, Flavor, Window, WindowMember, WindowSpec};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -46,7 +49,7 @@ struct MemberInfo {
     /// If the program's memory lies in the segment: the area, and the offset in it.
     area: Area,
     inside: usize,
-    /// The number of the window, if this process is the one that gives it.
+    /// The number of the window in the own job, if this process is the one that gives it.
     number: u64,
 }
 
@@ -93,6 +96,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
     let (members, rank, session) = (found.group.clone(), found.rank as usize, found.session);
     let WindowArgs { flavor, address, size, unit, hints, alignment } = args;
     let has_nodes = check_nodes(guard, comm, flavor)?;
+    let places = if has_nodes { Some(Places::new(guard, &members)) } else { None };
     let shared = if flavor == Flavor::Create && size > 0 { guard.memory.area_of(address, size) } else { None };
     let (area, inside) = shared.unwrap_or((Area { offset: 0, bytes: 0 }, 0));
     let own_info = MemberInfo {
@@ -105,19 +109,24 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         probe: (&raw const PROBE).expose_provenance(),
         area,
         inside,
-        number: if has_nodes && rank == 0 { new_number(guard) } else { 0 },
+        number: if places.as_ref().is_some_and(|places| places.firsts[rank] == rank) { new_number(guard) } else { 0 },
     };
     let participants = guard.comm_mut(comm)?.participants(own);
     let words = run_agreement(call, guard, |io| async move { io.gather(&participants, &own_info.words()).await })?;
     let all: Vec<MemberInfo> = words.chunks_exact(INFO_WORDS).map(MemberInfo::from_words).collect();
-    let number = has_nodes.then_some(all[0].number);
-    let nodes: Vec<Option<u32>> = (0..all.len()).map(|other| other_node(guard, &members, other)).collect();
+    let number_of = |other: usize| places.as_ref().map(|places| all[places.firsts[other]].number);
+    let number = number_of(rank);
+    let served = |other: usize| {
+        let (agent, window) = (places.as_ref()?.agents[other]?, number_of(other)?);
+        Some(ServedBy { agent, window })
+    };
+    let agents: Vec<Option<ServedBy>> = (0..all.len()).map(served).collect();
 
     // The program's own memory is accessed with system calls, unless a process is not allowed to.
     let mut separate = false;
     let reached = |one: &MemberInfo| one.area.bytes > 0 || one.size == 0;
     if flavor == Flavor::Dynamic || (flavor == Flavor::Create && !all.iter().all(reached)) {
-        let next = (1..=all.len()).map(|step| (rank + step) % all.len()).find(|&next| nodes[next].is_none());
+        let next = (1..=all.len()).map(|step| (rank + step) % all.len()).find(|&next| agents[next].is_none());
         let next = next.unwrap_or(rank);
         let mut can = next == rank || can_reach(guard, members.peer(Rank::new(next)), all[next].probe);
         if has_nodes {
@@ -136,13 +145,14 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         );
     }
 
-    let plan = MemoryLayout::new(flavor, &all, &nodes, separate)?;
-    let leader = nodes.iter().position(Option::is_none).unwrap_or(rank);
+    let plan = MemoryLayout::new(flavor, &all, &agents, separate)?;
+    let leader = agents.iter().position(Option::is_none).unwrap_or(rank);
     let mapping = match has_nodes {
         false => map_together(call, guard, comm, rank, plan.bytes)?,
         true => map_on_each_node(call, guard, comm, (rank, leader), plan.bytes)?,
     };
-    let mapped = mapping.and_then(|mapping| Ok((mapping, map_others(guard, &members, &all, rank, separate)?)));
+    let mapped =
+        mapping.and_then(|mapping| Ok((mapping, map_others(guard, &members, &all, &agents, (rank, separate))?)));
     let (offset, mapped) = match mapped {
         Ok(mapped) => (plan.aligned(rank, &mapped.0), Ok(mapped)),
         Err(error) => (0, Err(error)),
@@ -160,8 +170,8 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
     let member = |number: usize| {
         let MemberInfo { size, unit, address, area, .. } = all[number];
         let (offset, process) = (plan.offset(number, &offsets), members.peer(Rank::new(number)));
-        let (shared, node) = (area.bytes > 0, nodes[number]);
-        WindowMember { process, size, unit, address, offset, shared, node }
+        let (shared, agent) = (area.bytes > 0, agents[number]);
+        WindowMember { process, size, unit, address, offset, shared, agent }
     };
     let granularity = all[0].granularity as usize;
     let agreed = granularity > 0 && all.iter().all(|one| one.granularity == all[0].granularity);
@@ -218,20 +228,34 @@ fn check_nodes(guard: &Guard, comm: Comm, flavor: Flavor) -> Result<bool> {
              MPI_COMM_TYPE_SHARED makes communicators whose processes do"
         );
     }
-    let node = guard.engine.node();
-    if guard.agents.is_none() || found.group.iter().any(|process| node.is_foreign(process)) {
-        bail!(
-            MPI_ERR_OTHER,
-            "the processes of {name} are on several nodes; a window needs the agents of one job on several hosts there"
-        );
+    if guard.agents.is_none() {
+        bail!(MPI_ERR_OTHER, "the processes of {name} are on several nodes; a window needs the agents of these nodes");
     }
     Ok(true)
 }
 
-/// The node of a rank, if it is not this one's.
-fn other_node(guard: &Guard, members: &Ranks, rank: usize) -> Option<u32> {
-    let (node, process) = (guard.engine.node(), members.peer(Rank::new(rank)));
-    (!node.shares_memory(process)).then(|| node.id_of(process).node.number())
+/// Where the ranks of a window on several nodes are. An agent serves the ranks of one job on one node, so ranks of another
+/// job are elsewhere, on the same machine too.
+struct Places {
+    /// The agent of each rank that is not of this job and node.
+    agents: Vec<Option<AgentId>>,
+    /// The first rank of the job of each rank, which gives the window its number there.
+    firsts: Vec<usize>,
+}
+
+impl Places {
+    fn new(guard: &mut Guard, members: &Ranks) -> Places {
+        let node = guard.engine.node();
+        let ids: Vec<ProcessId> = members.iter().map(|process| node.id_of(process)).collect();
+        let own = node.own_id();
+        let mut first_of = BTreeMap::new();
+        let firsts = ids.iter().enumerate().map(|(rank, id)| *first_of.entry(id.job).or_insert(rank)).collect();
+        let mut agent = |id: &ProcessId| {
+            let is_here = (id.job, id.node) == (own.job, own.node);
+            guard.agents.as_mut().filter(|_| !is_here).map(|agents| agents.id_of(id.job, id.node.number()))
+        };
+        Places { agents: ids.iter().map(&mut agent).collect(), firsts }
+    }
 }
 
 fn new_number(guard: &mut Guard) -> u64 {
@@ -276,12 +300,12 @@ fn map_others(
     guard: &Guard,
     members: &Ranks,
     all: &[MemberInfo],
-    rank: usize,
-    separate: bool,
+    agents: &[Option<ServedBy>],
+    (rank, separate): (usize, bool),
 ) -> Result<Vec<Option<(Mapping, usize)>>> {
     let map = |(number, one): (usize, &MemberInfo)| {
         let process = members.peer(Rank::new(number));
-        if separate || number == rank || one.area.bytes == 0 || !guard.engine.node().shares_memory(process) {
+        if separate || number == rank || one.area.bytes == 0 || agents[number].is_some() {
             return Ok(None);
         }
         match guard.engine.node().map(process, one.area) {
@@ -313,16 +337,16 @@ struct MemoryLayout {
 }
 
 impl MemoryLayout {
-    /// `nodes`: the nodes of ranks that are not on this one, and have no memory here.
-    fn new(flavor: Flavor, all: &[MemberInfo], nodes: &[Option<u32>], separate: bool) -> Result<MemoryLayout> {
+    /// `agents`: those of ranks that are not on this node, and have no memory here.
+    fn new(flavor: Flavor, all: &[MemberInfo], agents: &[Option<ServedBy>], separate: bool) -> Result<MemoryLayout> {
         let control = Control::bytes(all.len(), flavor == Flavor::Dynamic);
         let contiguous = all.iter().all(|one| one.contiguous);
         let has_memory = separate || matches!(flavor, Flavor::Allocate | Flavor::Shared);
         let mut end = Some(control);
         let mut starts = Vec::with_capacity(all.len());
-        for (one, node) in all.iter().zip(nodes) {
+        for (one, agent) in all.iter().zip(agents) {
             starts.push(end.unwrap_or(0));
-            if !has_memory || node.is_some() {
+            if !has_memory || agent.is_some() {
                 continue;
             }
             // Addresses are already aligned to pages; for larger alignments there is extra room.
@@ -433,9 +457,9 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     call.library().delete_attributes(Object::Win(win))?;
     let mut guard = call.enter()?;
     guard.win_mut(win)?.window.synchronize_copies();
-    let nodes = far::nodes_of(&guard, win, None)?;
+    let agents = far::agents_of(&guard, win, None)?;
     // Also after an error the window is freed: the others wait for this rank.
-    let flushed = far::flush(&mut guard, &nodes);
+    let flushed = far::flush(&mut guard, &agents);
     synchronize(call, &mut guard, win)?;
     guard.win_mut(win)?.window.synchronize_copies();
     let window = &guard.win(win)?.window;

@@ -9,6 +9,7 @@
 
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_SPAWN};
 use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::address::JobId;
 use oxmpi_boot::helper;
 use oxmpi_boot::spawned::{Kind, LONGEST, OPTION, Report, TAKEN};
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -73,15 +74,16 @@ impl Child {
     }
 }
 
-/// Starts a helper for this process, which has no `mpirun`; returns the socket to it.
-pub fn start_helper() -> Result<OwnedFd> {
+/// Starts a helper for this process, which has no `mpirun` and is its job alone; returns the socket to it.
+pub fn start_helper(job: JobId) -> Result<OwnedFd> {
     let mpirun = find_mpirun()?;
     let cannot =
         |error: io::Error| Error::new(MPI_ERR_OTHER, format!("cannot start {} as a helper: {error}", mpirun.display()));
     let (near, far) = socket_pair().map_err(cannot)?;
     let nothing = File::open("/dev/null").map_err(cannot)?;
     let number = far.as_raw_fd().to_string();
-    let words = [mpirun.as_os_str().as_bytes(), helper::OPTION.as_bytes(), number.as_bytes()];
+    let segment = helper::name_segment(&job);
+    let words = [mpirun.as_os_str().as_bytes(), helper::OPTION.as_bytes(), number.as_bytes(), segment.as_bytes()];
     let arguments: Vec<CString> = words.into_iter().map(CString::new).collect::<Result<_, _>>().unwrap_or_default();
     let Some(path) = arguments.first() else { bail!(MPI_ERR_OTHER, "the path of mpirun holds a NUL character") };
     run(path, &arguments, nothing.as_raw_fd(), far.as_raw_fd()).map_err(cannot)?;
