@@ -1,6 +1,7 @@
 //! System calls for connections between hosts: begin to connect, the addresses of this machine, a timer and a file for
 //! ranks, each as a safe function. No policy here.
 
+use crate::socket;
 use std::ffi::CStr;
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -44,18 +45,9 @@ pub fn begin_connect(to: &SocketAddr) -> io::Result<OwnedFd> {
 
 /// Lets the kernel find out, within some minutes, that the other end of a connection is gone for good.
 pub fn keep_alive(connection: BorrowedFd<'_>) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    let length = size_of::<libc::c_int>() as libc::socklen_t;
-    for (level, option, value) in [
-        (libc::SOL_SOCKET, libc::SO_KEEPALIVE, on),
-        (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 60),
-        (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, 20),
-        (libc::IPPROTO_TCP, libc::TCP_KEEPCNT, 3),
-    ] {
-        // SAFETY: the value is an integer that lives during the call.
-        if unsafe { libc::setsockopt(connection.as_raw_fd(), level, option, (&raw const value).cast(), length) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+    socket::set_option(connection, libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1)?;
+    for (option, value) in [(libc::TCP_KEEPIDLE, 60), (libc::TCP_KEEPINTVL, 20), (libc::TCP_KEEPCNT, 3)] {
+        socket::set_option(connection, libc::IPPROTO_TCP, option, value)?;
     }
     Ok(())
 }

@@ -187,18 +187,19 @@ pub fn receive(from: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<usize> {
 
 /// Acknowledges what has come over a TCP connection at once.
 pub fn acknowledge_now(connection: BorrowedFd<'_>) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    let length = size_of_val(&on) as libc::socklen_t;
-    // SAFETY: the option is a number, which lives until the call returns.
-    let done = unsafe {
-        libc::setsockopt(
-            connection.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_QUICKACK,
-            std::ptr::from_ref(&on).cast(),
-            length,
-        )
-    };
+    set_option(connection, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1)
+}
+
+/// A connection is ready for reading only when so many bytes have come; what is here can be read all the same.
+pub fn set_low_water(connection: BorrowedFd<'_>, bytes: i32) -> io::Result<()> {
+    set_option(connection, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes)
+}
+
+/// Sets an option that is a number.
+pub(crate) fn set_option(socket: BorrowedFd<'_>, level: i32, option: i32, value: i32) -> io::Result<()> {
+    let length = size_of_val(&value) as libc::socklen_t;
+    // SAFETY: the value is an integer that lives during the call.
+    let done = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), length) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

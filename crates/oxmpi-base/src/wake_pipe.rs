@@ -69,6 +69,11 @@ impl Sleeper {
         self.has_slept.load(Ordering::Relaxed) && self.has_slept.swap(false, Ordering::Relaxed)
     }
 
+    /// Whether a thread sleeps, or is about to; the caller holds the lock of the process.
+    pub fn is_armed(&self) -> bool {
+        self.armed.load(Ordering::Acquire) != 0
+    }
+
     /// As [`wait::prepare_to_sleep`]; the caller holds the lock of the process. [`Sleeper::sleep`] or
     /// [`Sleeper::disarm`] follows.
     pub fn arm(&self, me: &wait::Sleep<'_>, barrier: WakeFence) {

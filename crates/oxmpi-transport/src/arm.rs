@@ -20,6 +20,9 @@ pub enum Armed {
 impl Outgoing {
     /// Tells all peers that this thread is about to sleep; `alone`: it is the only one of the process in the library.
     pub fn arm(&mut self, alone: bool) -> Armed {
+        if let Some(network) = &mut self.network {
+            network.attention.end_quiet();
+        }
         let (job, block, barrier) = (self.node().job(), self.node().block(), self.node().barrier());
         let Some(network) = &self.network else {
             wait::prepare_to_sleep(job, block, barrier, alone);

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! `length` counts the bytes behind the header. `total` is the message's length, for bulk bytes the operation of the
-//! receiver, for other packets the number that their head carries. The highest bit of `flags` is the link's own. All numbers are little-endian. The shard is 0: it is
-//! there for processes whose threads have queues of their own.
+//! receiver, for other packets the number that their head carries. The highest bit of `flags` is the link's own. All numbers are
+//! little-endian. The shard is 0: it is there for processes whose threads have queues of their own.
 
 use crate::packet::{CONTROL_WORDS, DATA, EAGER, Head, MORE};
 
@@ -17,8 +17,8 @@ pub const HEADER_BYTES: usize = 32;
 pub const MOST_EAGER: usize = 256 << 10;
 /// The longest message whose bytes travel with its announcement.
 pub const MOST_WITH_BYTES: usize = 4 << 10;
-/// The longest frame of bulk bytes. Other frames pass between two of them.
-pub const MOST_BULK: usize = 256 << 10;
+/// The longest frame of bulk bytes. Other frames pass between two of them; a socket's own buffer is longer.
+pub const MOST_BULK: usize = 1 << 20;
 
 /// Bytes in front of the data of a message that is also an offer.
 pub const OFFER_BYTES: usize = 16;

@@ -9,6 +9,7 @@
 //! burst.rs     short messages that the kernel may put together
 //! rx.rs        the receiving end
 //! network.rs   all links of a process
+//! attention.rs the peer whose socket is read in every turn
 //! poll.rs      one turn: whose socket is ready, connections that come
 //! jobs.rs      links to processes of other jobs: how they begin, and how they are left
 //! watch.rs     news of the processes of other jobs
@@ -20,6 +21,7 @@
 //! If both sides connect at once, the connection of the lower process stays. The higher one sends SWITCH as its last
 //! frame on its own connection, and goes on with the other; frames are handled in the order of their numbers.
 
+mod attention;
 mod burst;
 pub mod connect;
 pub(crate) mod frame;

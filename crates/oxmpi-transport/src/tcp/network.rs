@@ -1,5 +1,6 @@
 //! All TCP links of a process: who makes connections, and when sockets are looked at. What happens then is in `poll.rs`.
 
+use super::attention::Attention;
 use super::connect::{Arrivals, Connector, Pending};
 use super::joint::{Connection, Joint};
 use super::traffic::Traffic;
@@ -50,9 +51,7 @@ pub(crate) struct Network {
     pub busy: Vec<Peer>,
     /// Those who were sent short messages since the last turn, which the kernel may keep.
     pub bursts: Vec<Peer>,
-    /// The peer whose socket is read in every turn, and the turns in which it had nothing.
-    pub recent: Option<Peer>,
-    pub idle_turns: u32,
+    pub attention: Attention,
     turn: u32,
     looked_at: u64,
     pub ready: Vec<Ready>,
@@ -74,9 +73,6 @@ pub const WATCHED: u64 = PENDING | 1 << 41;
 /// Between two looks at all sockets, in turns while one is read in each, else in nanoseconds.
 const TURNS: u32 = 16;
 const INTERVAL: u64 = 25_000;
-/// Turns without anything after which no socket is read in each.
-pub const MOST_IDLE: u32 = 4096;
-
 impl Network {
     pub fn new(connector: Box<dyn Connector>, arrivals: Arrivals, me: &RankBlock) -> io::Result<Network> {
         let sleeper = Arc::new(Sleeper::new(me)?);
@@ -99,8 +95,7 @@ impl Network {
             finalized: Vec::new(),
             busy: Vec::new(),
             bursts: Vec::new(),
-            recent: None,
-            idle_turns: 0,
+            attention: Attention::default(),
             turn: 0,
             looked_at: 0,
             ready: Vec::new(),
@@ -150,9 +145,7 @@ impl Network {
         self.finalized.retain(|&known| known != peer);
         self.writing.retain(|(known, _)| *known != peer);
         self.abandon(peer);
-        if self.recent == Some(peer) {
-            self.recent = None;
-        }
+        self.attention.forget(peer);
     }
 
     /// Whether there is a connection for the next link of a peer.
@@ -189,7 +182,7 @@ impl Network {
         if may_be_burst && !self.bursts.contains(&peer) {
             self.bursts.push(peer);
         }
-        (self.recent, self.idle_turns) = (Some(peer), 0);
+        self.attention.turn_to(peer);
     }
 
     /// Whether it is time to ask the kernel which sockets are ready.
@@ -198,7 +191,7 @@ impl Network {
         if !self.turn.is_multiple_of(TURNS) {
             return false;
         }
-        if self.recent.is_some() {
+        if self.attention.has_peer() {
             return true;
         }
         let now = now();

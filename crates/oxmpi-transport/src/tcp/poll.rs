@@ -3,7 +3,7 @@
 
 use super::connect::{Arrival, ConnectError, Record};
 use super::joint::{Connection, Joint};
-use super::network::{ARRIVALS, Contact, MOST_IDLE, Network, PENDING, WATCHED, number};
+use super::network::{ARRIVALS, Contact, Network, PENDING, WATCHED, number};
 use super::rx::{Pullable, TcpRx};
 use super::traffic::Travelled;
 use super::watch::{News, WATCHES};
@@ -97,13 +97,8 @@ impl Incoming {
         for (peer, connection) in std::mem::take(&mut network.early) {
             self.take_early(&mut network, tx, peer, connection);
         }
-        if let Some(recent) = network.recent {
-            network.idle_turns += 1;
-            if network.idle_turns > MOST_IDLE {
-                network.recent = None;
-            } else {
-                self.set_ready(recent);
-            }
+        if let Some(recent) = network.attention.next_turn() {
+            self.set_ready(recent);
         }
         tx.network = Some(network);
     }
@@ -156,8 +151,9 @@ impl Incoming {
     pub fn was_read(&mut self, tx: &mut Outgoing, peer: Peer, moved: bool) {
         let Some(network) = &mut tx.network else { return };
         if moved {
-            network.idle_turns = 0;
-            if let Some(last) = network.recent.replace(peer).filter(|&last| last != peer)
+            let connection = self.tcp(peer).and_then(|rx| rx.only_connection());
+            let last = network.attention.was_read(peer, connection.filter(|_| !network.sleeper.is_armed()));
+            if let Some(last) = last.filter(|&last| last != peer)
                 && let Some(rx) = self.tcp(last)
             {
                 rx.acknowledge();

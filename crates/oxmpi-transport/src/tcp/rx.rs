@@ -38,7 +38,7 @@ struct Stream {
     body: Option<Body>,
     /// The socket had nothing when it was last asked.
     is_dry: bool,
-    /// The last frame was a long one, of which as little as possible shall go through the buffer.
+    /// The last frame with data was a long one, of which as little as possible shall go through the buffer.
     is_bulk: bool,
     /// Something has come.
     is_used: bool,
@@ -112,6 +112,14 @@ impl TcpRx {
             is_used: false,
             owes_acknowledgement: false,
         });
+    }
+
+    /// The connection over which all frames come, if there is one.
+    pub fn only_connection(&self) -> Option<&Arc<Connection>> {
+        match self.streams.as_slice() {
+            [stream] => Some(&stream.connection),
+            _ => None,
+        }
     }
 
     /// Whether nothing is here, and the sockets had nothing when they were last asked.
@@ -322,7 +330,10 @@ impl Stream {
                             return Err(nonsense("a frame out of order"));
                         }
                         self.start += HEADER_BYTES;
-                        self.is_bulk = header.length as usize > MOST_STAGED;
+                        // Between the parts of a long transfer come the words that control it.
+                        if !matches!(form, Form::Control | Form::Link) {
+                            self.is_bulk = header.length as usize > MOST_STAGED;
+                        }
                         self.owes_acknowledgement = header.is_held;
                         self.body = Some(Body {
                             header,
