@@ -11,6 +11,7 @@ use oxmpi_base::address::JobId;
 use oxmpi_base::socket::{Interest, ReadySet};
 use oxmpi_rma::far::link::Link;
 use oxmpi_rma::far::origin::AgentId;
+use oxmpi_rma::far::wire::Held;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -65,6 +66,11 @@ impl Agents {
     /// The connection to an agent, if there is one.
     pub fn known(&mut self, agent: AgentId) -> Option<&mut Link> {
         self.links.get_mut(&agent)
+    }
+
+    /// Why an agent has not granted a lock yet, as far as it has said it.
+    pub fn held(&self, agent: AgentId, tag: u32) -> Option<Held> {
+        self.links.get(&agent)?.held(tag)
     }
 
     /// The connection to the agent of this node.

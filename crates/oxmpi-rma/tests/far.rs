@@ -269,8 +269,15 @@ fn locks_of_an_origin_that_ends_are_released() {
     assert_eq!(second.take_answer(waiting).unwrap(), None);
     let all = second.ask(Request::new(Kind::LockAll, WINDOW, 1), &[]).unwrap();
     assert_eq!(second.await_answer(all).unwrap().0, REFUSED);
+    // After a while it learns whom it waits for.
+    while second.held(waiting).is_none() {
+        assert_eq!(second.take_answer(waiting).unwrap(), None);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(second.held(waiting), Some(Held { rank: 0, owner: Some(1) }));
     drop(first);
     second.await_success(waiting).unwrap();
+    assert_eq!(second.held(waiting), None);
     // It is not locked by the third, which may not release it either.
     let mut third = world.link(None);
     let unlock = third.ask(Request::new(Kind::Unlock, WINDOW, 1), &[]).unwrap();

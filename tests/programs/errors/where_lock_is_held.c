@@ -2,7 +2,6 @@
 // launch: --timeout 3
 // expect-exit: 124
 // expect-stderr: rank 1 in MPI_Win_lock for the lock of rank 0, which rank 0 holds, on a window
-// one-host: between hosts the agent of the target knows who holds its lock, and the rank that waits does not
 // A rank waits for a lock that will never be free; mpirun says who holds it.
 #include "../check.h"
 

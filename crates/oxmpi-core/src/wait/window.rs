@@ -33,6 +33,9 @@ pub enum Awaited {
     Origins,
     /// The holders of a rank's lock.
     Holders(usize),
+    /// The holders of locks of another node, that its agent was asked for with a request of this tag. Of one rank, if it is
+    /// given.
+    Far(AgentId, u32, Option<usize>),
 }
 
 /// A wait for ranks of a window.
@@ -53,10 +56,15 @@ impl Waiting for WindowWait {
             Awaited::Round(round, goal) => ranks(&mut win.window.missing(round, goal)),
             Awaited::Targets => ranks(&mut win.window.unexposed_targets()),
             Awaited::Origins => ranks(&mut win.window.incomplete_origins()),
-            Awaited::Holders(rank) => match win.window.control.lock(rank).owner() {
-                Some(owner) => format!("for the lock of rank {rank}, which rank {owner} holds, "),
-                None => format!("for the lock of rank {rank}, "),
-            },
+            Awaited::Holders(rank) => lock_of(rank, win.window.control.lock(rank).owner()),
+            Awaited::Far(agent, tag, rank) => {
+                let held = state.agents.as_ref().and_then(|agents| agents.held(agent, tag));
+                match (held, rank) {
+                    (Some(held), _) => lock_of(held.rank as usize, held.owner.map(|owner| owner as usize)),
+                    (None, Some(rank)) => lock_of(rank, None),
+                    (None, None) => String::new(),
+                }
+            }
         };
         format!("{whom}on {}", win.describe())
     }
@@ -66,7 +74,8 @@ impl Waiting for WindowWait {
         let node = state.engine.node();
         let has_died = |rank: &usize| node.has_died(win.window.process_of(*rank));
         let dead = match self.whom {
-            Awaited::All | Awaited::Round(..) => (0..win.window.size()).find(has_died),
+            // Who holds a lock elsewhere may be known too late to judge by it.
+            Awaited::All | Awaited::Round(..) | Awaited::Far(..) => (0..win.window.size()).find(has_died),
             Awaited::Targets => win.window.unexposed_targets().find(has_died),
             Awaited::Origins => win.window.incomplete_origins().find(has_died),
             Awaited::Holders(rank) => match win.window.control.lock(rank).owner() {
@@ -81,13 +90,20 @@ impl Waiting for WindowWait {
         let is_gone = |rank: &usize| state.gone.contains(win.window.process_of(*rank));
         let gone = match self.whom {
             // A rank that has left the window may have finalized.
-            Awaited::All => None,
+            Awaited::All | Awaited::Far(..) => None,
             Awaited::Round(round, goal) => win.window.missing(round, goal).find(is_gone),
             Awaited::Targets => win.window.unexposed_targets().find(is_gone),
             Awaited::Origins => win.window.incomplete_origins().find(is_gone),
             Awaited::Holders(rank) => win.window.control.lock(rank).owner().filter(is_gone),
         };
         gone.map(|rank| win.absent(rank))
+    }
+}
+
+fn lock_of(rank: usize, owner: Option<usize>) -> String {
+    match owner {
+        Some(owner) => format!("for the lock of rank {rank}, which rank {owner} holds, "),
+        None => format!("for the lock of rank {rank}, "),
     }
 }
 
@@ -145,16 +161,17 @@ impl Call<'_> {
         }
     }
 
-    /// Waits for the answer of an agent that may take long, since it depends on other ranks: for a lock. Returns an error
+    /// Waits for the answer of an agent that may take long, since it depends on other ranks: for the lock of a rank, or of all
+    /// of its ranks. Returns an error
     /// class, or what the answer says instead.
     pub fn wait_for_agent(
         &self,
         guard: &mut Guard,
         win: Win,
         (agent, tag): (AgentId, u32),
-        whom: Awaited,
+        rank: Option<usize>,
     ) -> Result<(i32, String)> {
-        let waiting = WindowWait { win, whom };
+        let waiting = WindowWait { win, whom: Awaited::Far(agent, tag, rank) };
         let Some(link) = guard.agents.as_mut().and_then(|agents| agents.known(agent)) else {
             return Err(Error::new(MPI_ERR_OTHER, "there is no connection to the agent of a lock"));
         };

@@ -17,6 +17,7 @@ use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::time::{Duration, Instant};
 
 /// Unsent bytes of answers above which no request is executed.
 const MOST_UNSENT: usize = 256 << 10;
@@ -58,7 +59,13 @@ pub struct Connection {
 struct Waiting {
     request: Request,
     tries: u32,
+    /// When it began, or when the origin was last told who holds the lock.
+    since: Instant,
+    told: Option<Held>,
 }
+
+/// A lock that is not free after this time is worth a word about who holds it.
+const WORTH_A_WORD: Duration = Duration::from_millis(100);
 
 /// What a connection waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -270,6 +277,13 @@ impl Connection {
         self.output.extend_from_slice(&answer.to_bytes());
     }
 
+    /// The answer to a request for a lock has to wait.
+    fn not_yet(&mut self, request: &Request, held: Held) {
+        let answer = Answer { is_data: false, payload: HELD as u32, tag: request.tag, class: NOT_YET };
+        self.output.extend_from_slice(&answer.to_bytes());
+        self.output.extend_from_slice(&held.to_bytes());
+    }
+
     /// A request failed: its answer says why, or that of the next flush.
     fn fail(&mut self, request: &Request, error: Error) {
         let fetches = request.kind == Kind::Accumulate && request.flags & FETCH != 0;
@@ -318,12 +332,12 @@ impl Connection {
             window.member(request.target)?;
         }
         window.check_rank(request.origin)?;
-        if take(&window, request, true) {
+        if take(&window, request, true).is_ok() {
             self.granted(&window, request);
         } else if request.kind == Kind::Lock || request.flags & PATIENT != 0 {
             lock_words(&window, request)
                 .for_each(|rank| window.control.lock(rank).begin_waiting(request.flags & EXCLUSIVE != 0));
-            self.waiting.push(Waiting { request: *request, tries: 0 });
+            self.waiting.push(Waiting { request: *request, tries: 0, since: Instant::now(), told: None });
         } else {
             self.answer(request, REFUSED);
         }
@@ -339,13 +353,21 @@ impl Connection {
     /// Tries the locks that were not free.
     fn try_locks(&mut self, node: &ServedNode) {
         let mut waiting = std::mem::take(&mut self.waiting);
-        waiting.retain_mut(|Waiting { request, tries }| {
+        waiting.retain_mut(|Waiting { request, tries, since, told }| {
             let Ok(window) = node.window(request.window) else {
                 self.answer(request, MPI_ERR_WIN);
                 return false;
             };
             *tries = tries.saturating_add(1);
-            if !take(&window, request, *tries < POLITE_TRIES) {
+            if let Err(rank) = take(&window, request, *tries < POLITE_TRIES) {
+                if since.elapsed() >= WORTH_A_WORD && self.unsent() <= MOST_UNSENT {
+                    let owner = window.control.lock(rank).owner().map(|owner| owner as u32);
+                    let held = Held { rank: rank as u32, owner };
+                    if *told != Some(held) {
+                        self.not_yet(request, held);
+                    }
+                    (*since, *told) = (Instant::now(), Some(held));
+                }
                 return true;
             }
             lock_words(&window, request)
@@ -376,8 +398,8 @@ fn lock_words(window: &ServedWindow, request: &Request) -> std::vec::IntoIter<us
     ranks.into_iter().map(|rank| rank as usize).collect::<Vec<_>>().into_iter()
 }
 
-/// Takes the locks of a request, or none.
-fn take(window: &ServedWindow, request: &Request, polite: bool) -> bool {
+/// Takes the locks of a request, or none; then the first one that is not free.
+fn take(window: &ServedWindow, request: &Request, polite: bool) -> std::result::Result<(), usize> {
     let exclusive = request.flags & EXCLUSIVE != 0;
     let mut taken = Vec::new();
     for rank in lock_words(window, request) {
@@ -385,11 +407,11 @@ fn take(window: &ServedWindow, request: &Request, polite: bool) -> bool {
             for rank in taken {
                 window.control.lock(rank).give_back(exclusive);
             }
-            return false;
+            return Err(rank);
         }
         taken.push(rank);
     }
-    true
+    Ok(())
 }
 
 fn release(node: &ServedNode, number: u64, rank: u32, exclusive: bool) {

@@ -10,7 +10,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::socket::{Interest, ReadySet};
 use oxmpi_datatype::{Cursor, Datatype, Source, Target};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -47,6 +47,8 @@ pub struct Link {
     sinks: VecDeque<Sink>,
     /// Answers without data that were not asked for yet: tag, class, text.
     answers: Vec<(u32, i32, String)>,
+    /// Why locks are not granted yet, by the tags of the requests.
+    held: BTreeMap<u32, Held>,
     types: HashMap<*const Datatype, (Arc<Datatype>, u32)>,
     /// Something was sent that the agent has not acknowledged.
     is_dirty: bool,
@@ -88,6 +90,7 @@ impl Link {
             last_tag: 0,
             sinks: VecDeque::new(),
             answers: Vec::new(),
+            held: BTreeMap::new(),
             types: HashMap::new(),
             is_dirty: false,
             failure: None,
@@ -249,6 +252,11 @@ impl Link {
         Ok(found.map(|index| self.answers.swap_remove(index)).map(|(_, class, text)| (class, text)))
     }
 
+    /// Why the lock that a request asks for is not granted yet, as far as the agent has said it.
+    pub fn held(&self, tag: u32) -> Option<Held> {
+        self.held.get(&tag).copied()
+    }
+
     /// Whether answers have come that another thread waits for.
     pub fn has_answers(&self) -> bool {
         !self.answers.is_empty()
@@ -354,7 +362,11 @@ impl Link {
         let Some(answer) = Answer::from_bytes(head) else { return Err(self.senseless()) };
         let end = ANSWER + answer.payload as usize;
         let Some(payload) = self.input.unused().get(ANSWER..end) else { return Ok(false) };
-        if !answer.is_data {
+        if !answer.is_data && answer.class == NOT_YET {
+            let Some(held) = Held::from_bytes(payload) else { return Err(self.senseless()) };
+            self.held.insert(answer.tag, held);
+        } else if !answer.is_data {
+            self.held.remove(&answer.tag);
             let text = String::from_utf8_lossy(payload).into_owned();
             self.answers.push((answer.tag, answer.class, text));
         } else {

@@ -196,6 +196,36 @@ pub struct Answer {
 
 pub const REFUSED: i32 = -1;
 
+/// The class of an answer that another one follows: a lock is not free yet, and the payload says why ([`Held`]).
+pub const NOT_YET: i32 = -2;
+
+/// The lock that a request waits for, and who holds it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Held {
+    /// The rank whose lock it is.
+    pub rank: u32,
+    /// The rank that holds it exclusively; `None` while readers hold it, which are not known.
+    pub owner: Option<u32>,
+}
+
+impl Held {
+    pub fn to_bytes(self) -> [u8; HELD] {
+        let mut bytes = [0; HELD];
+        bytes[..4].copy_from_slice(&self.rank.to_le_bytes());
+        bytes[4..].copy_from_slice(&self.owner.unwrap_or(u32::MAX).to_le_bytes());
+        bytes
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Option<Held> {
+        let bytes: &[u8; HELD] = bytes.try_into().ok()?;
+        let (rank, owner) = (*bytes.first_chunk()?, u32::from_le_bytes(*bytes.last_chunk()?));
+        Some(Held { rank: u32::from_le_bytes(rank), owner: (owner != u32::MAX).then_some(owner) })
+    }
+}
+
+/// Bytes of a [`Held`].
+pub const HELD: usize = 8;
+
 impl Answer {
     pub fn to_bytes(self) -> [u8; ANSWER] {
         let mut bytes = [0; ANSWER];
@@ -316,6 +346,11 @@ mod tests {
         assert_eq!(Request::from_bytes(&request().to_bytes()), Some(request()));
         let answer = Answer { is_data: true, payload: 5, tag: 6, class: -7 };
         assert_eq!(Answer::from_bytes(&answer.to_bytes()), Some(answer));
+        for owner in [None, Some(0), Some(70_000)] {
+            let held = Held { rank: 3, owner };
+            assert_eq!(Held::from_bytes(&held.to_bytes()), Some(held));
+        }
+        assert_eq!(Held::from_bytes(&[0; HELD - 1]), None);
         for memory in [Place::InArea(4096), Place::InProcess(77), Place::InOther { area: (1, 2), inside: 3 }] {
             let registration =
                 Registration { ranks: 4, dynamic: true, block_shift: 12, area: (8192, 4096), memory, size: 99 };

@@ -9,7 +9,6 @@ use oxmpi_abi::{Error, Result};
 use oxmpi_base::wait::is_oversubscribed;
 use oxmpi_core::agents::Agents;
 use oxmpi_core::call::{Call, Guard};
-use oxmpi_core::wait::window::Awaited;
 use oxmpi_rma::far::link::Link;
 use oxmpi_rma::far::origin::{AgentId, FarRank, ServedBy};
 use oxmpi_rma::far::wire::{EXCLUSIVE, Kind, PATIENT, REFUSED, Registration, Request};
@@ -130,8 +129,7 @@ pub fn lock(call: &Call, guard: &mut Guard, win: Handle, there: FarRank, exclusi
     let flags = if exclusive { EXCLUSIVE } else { 0 };
     let request = Request { flags, ..there.request(Kind::Lock) };
     let tag = link(guard, there.by.agent)?.ask(request, &[])?;
-    let whom = Awaited::Holders(there.target as usize);
-    match call.wait_for_agent(guard, win, (there.by.agent, tag), whom)? {
+    match call.wait_for_agent(guard, win, (there.by.agent, tag), Some(there.target as usize))? {
         (MPI_SUCCESS, _) => Ok(()),
         (class, text) => Err(Error::new(class, text)),
     }
@@ -163,7 +161,7 @@ pub fn lock_all(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
             let flags = if taken.is_empty() { PATIENT } else { 0 };
             let request = Request { flags, ..by.request(Kind::LockAll, origin) };
             let tag = link(guard, by.agent)?.ask(request, &[])?;
-            match call.wait_for_agent(guard, win, (by.agent, tag), Awaited::All)? {
+            match call.wait_for_agent(guard, win, (by.agent, tag), None)? {
                 (MPI_SUCCESS, _) => taken.push(by),
                 (REFUSED, _) => {
                     refused = Some(by);
