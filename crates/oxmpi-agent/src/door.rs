@@ -57,6 +57,8 @@ pub struct Door {
     pub(crate) next_awaited: u32,
     /// Agents that connect to this process, the `mpirun` above them.
     agents: Option<Agents>,
+    /// Processes of which another node has said that they have died.
+    failed: Vec<End>,
 }
 
 /// Agents that are expected.
@@ -113,6 +115,7 @@ impl Door {
             awaited: HashMap::new(),
             next_awaited: 0,
             agents: None,
+            failed: Vec::new(),
         }
     }
 
@@ -215,6 +218,11 @@ impl Door {
     /// Connections for one-sided work that have come.
     pub fn take_one_sided(&mut self) -> Vec<OneSided> {
         std::mem::take(&mut self.one_sided)
+    }
+
+    /// Processes of the job that have died, as other nodes have said since the last call.
+    pub fn take_failed(&mut self) -> Vec<End> {
+        std::mem::take(&mut self.failed)
     }
 
     /// Does what can be done without waiting. The requests of the ranks have just been read.
@@ -334,6 +342,7 @@ impl Door {
                 return;
             }
             Kind::Watch => return self.watchers.add(stream),
+            Kind::Failed => return self.failed.push(hello.from),
             Kind::OneSided => {
                 // The ranks of this node come by their own sockets, which say who they are.
                 return self.one_sided.push(OneSided { stream, local_slot: None });
@@ -362,6 +371,7 @@ impl Door {
             // A window may have processes of several jobs that know each other. Those of another job are trusted as the own ones
             // are: they name a window by its number.
             (Kind::OneSided, Purpose::Links) if hello.to.slot == End::AGENT => (None, None),
+            (Kind::Failed, Purpose::Links) if slots.is_none() && hello.to.slot == End::AGENT => (None, None),
             (Kind::Back, Purpose::Links) if slots.is_none() => {
                 let is_awaited = self.awaited.get(&hello.to.slot).is_some_and(|awaited| {
                     awaited.from == hello.from && !oxmpi_base::socket::is_closed(awaited.socket.as_fd())
@@ -483,6 +493,16 @@ mod tests {
         (&theirs).read_exact(&mut text).unwrap();
         assert_eq!(&text, b"first bytes of a link");
         assert!(node.arrivals[0].take().unwrap().is_none());
+    }
+
+    #[test]
+    fn another_node_says_that_a_process_has_died() {
+        let mut node = node(1);
+        let network = network(node.door.port().unwrap(), &key(), JOB);
+        let to = End { node: 1, slot: End::AGENT };
+        finish(&mut node, &mut network.connect_agent(to, Kind::Failed).unwrap()).unwrap();
+        assert_eq!(node.door.take_failed(), [End { node: 0, slot: 9 }]);
+        assert!(node.door.take_failed().is_empty() && node.arrivals[0].take().unwrap().is_none());
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub mod limits;
 pub mod load;
 pub mod lock;
 pub mod offer_cell;
+pub mod orphan;
 pub mod own_slot;
 pub mod pid;
 pub mod prefetch;

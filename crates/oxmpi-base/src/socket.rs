@@ -4,7 +4,7 @@
 use crate::cma::Piece;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 /// Two connected sockets that keep the boundaries of records.
@@ -26,6 +26,47 @@ fn pair(kind: libc::c_int) -> io::Result<(OwnedFd, OwnedFd)> {
     }
     // SAFETY: the kernel has just made both descriptors, and nothing else owns them.
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
+}
+
+/// A copy of a socket that the program which started this one left open under this number; `None` if the number is no
+/// open socket. Programs that this one starts do not inherit it.
+pub fn inherited(fd: RawFd) -> Option<OwnedFd> {
+    if fd < 0 {
+        return None;
+    }
+    let (mut kind, mut length) = (0i32, size_of::<i32>() as libc::socklen_t);
+    // SAFETY: the kernel writes at most `length` bytes to `kind`; a number that is not open is an error. The copy that
+    // `fcntl` makes is owned by nobody else.
+    unsafe {
+        if libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_TYPE, (&raw mut kind).cast(), &mut length) != 0 {
+            return None;
+        }
+        libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
+        let copy = libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3);
+        (copy >= 0).then(|| OwnedFd::from_raw_fd(copy))
+    }
+}
+
+/// The process at the other end of a Unix socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerProcess {
+    /// As this process's namespace numbers it: 0 if it is not in there.
+    pub pid: u32,
+    pub user: u32,
+}
+
+/// The process that has connected a Unix socket, or that listens for it.
+pub fn peer_process(connection: BorrowedFd<'_>) -> io::Result<PeerProcess> {
+    let mut found = libc::ucred { pid: 0, uid: u32::MAX, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    let place = (&raw mut found).cast();
+    // SAFETY: the kernel writes at most `length` bytes to `found`.
+    let done =
+        unsafe { libc::getsockopt(connection.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut length) };
+    match done {
+        0 => Ok(PeerProcess { pid: found.pid.max(0) as u32, user: found.uid }),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Sends bytes; how many the socket took.

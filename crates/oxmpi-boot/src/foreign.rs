@@ -1,4 +1,5 @@
-//! Recognises launchers of other MPI libraries and batch systems by their environment variables.
+//! Recognises launchers of other MPI libraries and batch systems by their environment variables. Whether their process
+//! manager can be spoken with is another question ([`crate::others`]).
 
 /// A launcher that started this process as one of several.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,6 +51,17 @@ pub fn launcher(var: &impl Fn(&str) -> Option<String>) -> Option<Launcher> {
     Some(Launcher { name: silent.name, variable: silent.rank, size: None })
 }
 
+/// The launcher behind a PMI manager, for people.
+pub fn pmi_launcher(var: &impl Fn(&str) -> Option<String>) -> &'static str {
+    const MARKS: [(&str, &str); 4] = [
+        ("I_MPI_HYDRA_UUID", "Intel MPI's mpiexec"),
+        ("HYDI_CONTROL_FD", "MPICH's mpiexec"),
+        ("FLUX_JOB_ID", "Flux"),
+        ("SLURM_STEP_ID", "Slurm's srun"),
+    ];
+    MARKS.into_iter().find(|(mark, _)| var(mark).is_some()).map_or("a PMI launcher", |(_, name)| name)
+}
+
 impl Launcher {
     pub fn complaint(&self) -> String {
         let Launcher { name, variable, size } = self;
@@ -57,9 +69,15 @@ impl Launcher {
             Some(size) => format!("as one of {size} processes"),
             None => "as one of several processes".into(),
         };
+        let cure = match *variable {
+            // Slurm's default may be --mpi=none.
+            "SLURM_PROCID" => "give srun the option --mpi=pmi2, or start the program",
+            _ => "start it",
+        };
         format!(
-            "this program was started by {name} {among} ({variable} is set), which OxMPI cannot join into a world yet; \
-             start it with OxMPI's own mpirun, or unset {variable} to run it alone"
+            "this program was started by {name} {among} ({variable} is set), without a process manager that OxMPI can \
+             speak with (PMI_FD and PMI_PORT are not set); {cure} with OxMPI's own mpirun, or unset {variable} to run \
+             it alone"
         )
     }
 }
@@ -97,7 +115,16 @@ mod tests {
     }
 
     #[test]
+    fn launchers_with_a_manager_have_names() {
+        let name = |mark: &'static str| pmi_launcher(&|name: &str| (name == mark).then(|| "1".into()));
+        assert_eq!((name("I_MPI_HYDRA_UUID"), name("HYDI_CONTROL_FD")), ("Intel MPI's mpiexec", "MPICH's mpiexec"));
+        assert_eq!((name("SLURM_STEP_ID"), name("X")), ("Slurm's srun", "a PMI launcher"));
+    }
+
+    #[test]
     fn the_complaint_says_what_to_do() {
+        let text = launcher(&|name| (name == "SLURM_PROCID").then(|| "3".into())).unwrap().complaint();
+        assert!(text.contains("--mpi=pmi2"));
         let text = launcher(&|name| (name == "PMIX_RANK").then(|| "3".into())).unwrap().complaint();
         assert!(text.contains("PMIX_RANK") && text.contains("OxMPI's own mpirun"));
     }

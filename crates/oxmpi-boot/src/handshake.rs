@@ -88,11 +88,15 @@ pub enum Kind {
     Names = 6,
     /// A connection that the agent of the called node makes for a caller that cannot reach it.
     Back = 7,
+    /// The caller says that it has died, or its node says so for it: the job has failed. For jobs that another launcher has
+    /// started; nothing follows.
+    Failed = 8,
 }
 
 impl Kind {
     fn from_number(number: u32) -> Option<Kind> {
-        let all = [Kind::Link, Kind::OneSided, Kind::Control, Kind::Port, Kind::Watch, Kind::Names, Kind::Back];
+        use Kind::*;
+        let all = [Link, OneSided, Control, Port, Watch, Names, Back, Failed];
         all.into_iter().find(|&kind| kind as u32 == number)
     }
 }

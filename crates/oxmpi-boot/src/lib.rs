@@ -1,8 +1,9 @@
 //! How a process finds its job: what `mpirun` tells a rank, written and read in one place
-//! ([`env`]), and what a process does that was started in another way ([`foreign`]).
+//! ([`env`]), and how ranks join that another launcher has started ([`others`], [`manager`]). Whichever launcher it was, a
+//! [`Member`] says what it told.
 //!
 //! A program that is started without a launcher is a job of one rank. If a launcher started it that
-//! OxMPI cannot talk to, that is an error that names the launcher; it must never become one of N
+//! OxMPI cannot talk to ([`foreign`]), that is an error that names the launcher; it must never become one of N
 //! jobs of one rank.
 #![forbid(unsafe_code)]
 
@@ -12,10 +13,13 @@ pub mod env;
 pub mod foreign;
 pub mod handshake;
 pub mod helper;
+pub mod manager;
 pub mod names;
 pub mod nameserver;
 pub mod network;
+pub mod node_helper;
 pub mod nodes;
+pub mod others;
 pub mod requests;
 pub mod spawned;
 
@@ -34,6 +38,9 @@ use env::{NetworkEnv, RankEnv};
 use handshake::End;
 use network::Network;
 use nodes::NodeTable;
+
+/// Our own launcher, for people.
+pub const OWN_LAUNCHER: &str = "OxMPI's mpirun";
 
 /// `MPI_ERR_OTHER`: errors before the world exists have no class of their own.
 const ERR_OTHER: i32 = 16;
@@ -54,8 +61,13 @@ pub fn alone() -> std::io::Result<(Segment, JobId, NodeTable)> {
     Ok((mapped, job, NodeTable::one_node(WorldRank::FIRST, 1)))
 }
 
-/// The place of a rank in a job. Its slot in the segment is claimed: `pid` there is this process.
+/// The place of a rank in a job, as its launcher told it, whichever that was. Its slot in the segment is claimed: `pid`
+/// there is this process.
 pub struct Member {
+    /// The launcher, for people.
+    pub launcher: String,
+    /// A process manager of others has started this process, and must hear when it finalizes or aborts ([`manager`]).
+    pub is_managed: bool,
     pub rank: usize,
     pub size: usize,
     pub local_rank: usize,
@@ -89,23 +101,24 @@ pub struct Reached {
 
 /// Reads the environment and claims the place of this process in the job, if there is one.
 pub fn start_from_env() -> Result<Start> {
-    if trust::has_extra_rights() && std::env::var_os(env::JOB).is_some() {
-        return Err(fail(format!(
-            "this program has more rights than the user who started it (it is setuid or setgid, or has file capabilities), \
-             so it does not trust its environment and cannot be a rank of mpirun's job; unset {} to run it alone",
-            env::JOB
-        )));
+    if trust::has_extra_rights() {
+        // Only to say what is refused.
+        let untrusted = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        let own = untrusted(env::JOB).map(|_| (OWN_LAUNCHER, env::JOB));
+        let other = || foreign::launcher(&untrusted).map(|launcher| (launcher.name, launcher.variable));
+        if let Some((launcher, variable)) = own.or_else(other) {
+            return Err(fail(format!(
+                "this program has more rights than the user who started it (it is setuid or setgid, or has file \
+                 capabilities), so it does not trust its environment and cannot be a rank of the job that {launcher} \
+                 started; unset {variable} to run it alone"
+            )));
+        }
     }
     start(|name| trust::variable(name).map(|value| value.to_string_lossy().into_owned()))
 }
 
 fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
-    let Some(rank_env) = RankEnv::read(&var)? else {
-        return match foreign::launcher(&var) {
-            None => Ok(Start::Alone),
-            Some(launcher) => Err(fail(launcher.complaint())),
-        };
-    };
+    let Some(rank_env) = RankEnv::read(&var)? else { return others::start(&var) };
     let segment = reach(rank_env.segment, rank_env.segment_inode, rank_env.mpirun, true)
         .ok_or_else(|| fail(gone(&rank_env, "its shared segment cannot be opened")))?;
     let mapped = Segment::attach(segment.as_fd()).map_err(|error| {
@@ -134,6 +147,8 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
         return Err(fail(gone(&rank_env, "it has ended")));
     }
     Ok(Start::Member(Box::new(Member {
+        launcher: OWN_LAUNCHER.into(),
+        is_managed: false,
         rank: rank_env.rank,
         size: rank_env.size,
         local_rank: rank_env.local_rank,

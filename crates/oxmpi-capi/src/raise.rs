@@ -7,10 +7,8 @@ use oxmpi_abi::Error;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm, Errhandler};
-use oxmpi_base::segment::STATE_ABORTED;
 use std::ffi::c_int;
 use std::io::Write;
-use std::sync::atomic::Ordering;
 
 /// Passes an error to its handler; returns the code of the call, if the handler returns.
 #[cold]
@@ -110,10 +108,7 @@ pub fn say(text: &str) {
 /// Ends this process and with it the job.
 pub fn abort(code: c_int) -> ! {
     if let Some(guard) = library::enter_late() {
-        let block = guard.engine.node().block();
-        block.abort_code.store(code, Ordering::Relaxed);
-        // Release: mpirun reads the code once it sees the state.
-        block.state.store(STATE_ABORTED, Ordering::Release);
+        guard.engine.node().abort(code);
     }
     // The program's output is flushed, but no destructor runs: it might wait for the others.
     let status = if code & 0xff == 0 { 1 } else { code & 0xff };
@@ -121,6 +116,8 @@ pub fn abort(code: c_int) -> ! {
     // SAFETY: plain calls into the C library.
     unsafe {
         libc::fflush(std::ptr::null_mut());
+        // May end this process at once.
+        oxmpi_boot::manager::abort(status, "MPI_Abort or a fatal error");
         libc::_exit(status)
     }
 }

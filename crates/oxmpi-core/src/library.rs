@@ -264,6 +264,9 @@ impl Library {
         {
             guard.engine.node().leave();
             guard.tell_stage(Stage::Finalized);
+            if guard.is_managed {
+                oxmpi_boot::manager::finish();
+            }
         }
     }
 

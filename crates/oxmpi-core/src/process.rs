@@ -130,6 +130,10 @@ pub struct Process {
     process_sets: Vec<ProcessSet>,
     /// The connections to agents, once this process uses the network.
     pub agents: Option<Agents>,
+    /// What started this process, for people; nothing if it was started alone.
+    pub launcher: Option<String>,
+    /// A process manager of others has started this process.
+    pub is_managed: bool,
     _lifeline: Option<OwnedFd>,
 }
 
@@ -137,6 +141,7 @@ impl Process {
     /// Joins the job of this process. `single_copy`: use single copies between processes, if the
     /// kernel allows them.
     pub fn start(single_copy: bool) -> Result<Process> {
+        let mut started_by = (None, false);
         let ((segment, job, nodes), appnum, universe, process_sets, parent_port, lifeline, network) =
             match oxmpi_boot::start_from_env()? {
                 Boot::Alone => {
@@ -148,6 +153,7 @@ impl Process {
                 Boot::Member(member) => {
                     let Member { nodes, appnum, process_sets, parent, job, mapped, lifeline, network, .. } = *member;
                     let universe = member.universe_size as i32;
+                    started_by = (Some(member.launcher), member.is_managed);
                     ((mapped, job, nodes), Some(appnum), universe, process_sets, parent, lifeline, network)
                 }
             };
@@ -168,6 +174,8 @@ impl Process {
             process_sets,
             _lifeline: lifeline,
             agent_socket: AgentSocket::new(network),
+            launcher: started_by.0,
+            is_managed: started_by.1,
             ..Process::of(links, single_copy)
         };
         if job.is_on_hosts() {
@@ -230,6 +238,8 @@ impl Process {
             parent: MPI_COMM_NULL,
             process_sets: Vec::new(),
             agents: None,
+            launcher: None,
+            is_managed: false,
             _lifeline: None,
         }
     }

@@ -23,6 +23,7 @@ mod job;
 mod job_names;
 mod launcher;
 mod mailbox;
+mod node_helper;
 mod node_port;
 mod nodes;
 mod options;
@@ -58,6 +59,9 @@ use options::{Command, Mistake};
 use reach::Listening;
 use spawned::Spawned;
 
+/// The environment variable with the interface for ranks that another launcher starts; ours has an option.
+const NET_INTERFACE: &str = "OXMPI_NET_INTERFACE";
+
 fn main() {
     sys::survive_file_size_limit();
     let mut arguments = std::env::args_os();
@@ -69,10 +73,14 @@ fn main() {
     if Spawned::is_meant(&arguments) {
         std::process::exit(spawn(arguments));
     }
+    // A range that is none is told where a job is started; a helper has nobody to tell it to.
+    let port_range = || options::port_range_from_env().unwrap_or_default();
     if node_port::is_meant(&arguments) {
-        // A range that is none is told where a job is started; a helper has nobody to tell it to.
-        let port_range = options::port_range_from_env().unwrap_or_default();
-        std::process::exit(node_port::help(&arguments, &Listening { port_range, interface: None }));
+        std::process::exit(node_port::help(&arguments, &Listening { port_range: port_range(), interface: None }));
+    }
+    if node_helper::is_meant(&arguments) {
+        let interface = std::env::var(NET_INTERFACE).ok().filter(|name| !name.is_empty());
+        std::process::exit(node_helper::help(&arguments, Listening { port_range: port_range(), interface }));
     }
     if arguments.first().is_some_and(|first| first == launcher::OPTION) {
         std::process::exit(agent::run(agent::Start::OverStream));

@@ -8,7 +8,7 @@ use crate::foreign::ForeignProcesses;
 use oxmpi_base::arena::{Area, Arena};
 use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::pid::Pid;
-use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_FINALIZED, STATE_RUNNING, Segment};
+use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING, Segment};
 use oxmpi_base::wait::{self, WakeFence};
 use oxmpi_base::wait_record::WaitRecord;
 use oxmpi_base::{address::JobId, cma, cma::Piece};
@@ -173,6 +173,13 @@ impl NodeMemory {
     pub fn leave(&self) {
         self.block().state.store(STATE_FINALIZED, Release);
         self.job().awake.fetch_sub(1, Relaxed);
+    }
+
+    /// Marks that this rank ends the job, with this code.
+    pub fn abort(&self, code: i32) {
+        self.block().abort_code.store(code, Relaxed);
+        // Release: mpirun reads the code once it sees the state.
+        self.block().state.store(STATE_ABORTED, Release);
     }
 
     /// Marks that this rank will receive nothing more, so that no rank waits for it in order to

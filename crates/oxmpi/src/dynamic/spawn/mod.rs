@@ -120,6 +120,13 @@ impl Attempt {
         if counts.iter().all(|count| count.spawned == 0) {
             return Ok(Attempt { counts, port: String::new(), child: None });
         }
+        if let Some(launcher) = guard.launcher.as_ref().filter(|_| guard.is_managed) {
+            let text = format!(
+                "this job was started by {launcher}, which OxMPI cannot ask for more processes; start the job with OxMPI's \
+                 own mpirun to spawn"
+            );
+            return Err(Error::new(MPI_ERR_SPAWN, text));
+        }
         // Children of a job that has other hosts may be there.
         let for_other_hosts = trust::text(env::SPAWN).is_some_and(|text| text.contains("--spawn-hosts"));
         let port = ports::open_port(call, guard, for_other_hosts)?;
