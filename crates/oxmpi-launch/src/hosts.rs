@@ -43,12 +43,17 @@ pub fn parse_list(list: &str) -> Result<Vec<Host>> {
 pub fn parse_file(file: &Path) -> Result<Vec<Host>> {
     let text =
         fs::read_to_string(file).map_err(|error| format!("cannot read the host file {}: {error}", file.display()))?;
+    parse_text(&text, &file.display().to_string())
+}
+
+/// The hosts of the text of a host file of this name.
+pub fn parse_text(text: &str, file: &str) -> Result<Vec<Host>> {
     let mut hosts = Vec::new();
     for (number, line) in text.lines().enumerate() {
-        parse_line(&mut hosts, line).map_err(|error| format!("{}:{}: {error}", file.display(), number + 1))?;
+        parse_line(&mut hosts, line).map_err(|error| format!("{file}:{}: {error}", number + 1))?;
     }
     if hosts.is_empty() {
-        return Err(format!("the host file {} names no host", file.display()));
+        return Err(format!("the host file {file} names no host"));
     }
     Ok(hosts)
 }
@@ -107,7 +112,7 @@ fn number(text: &str, before: &str) -> Result<usize> {
 
 /// A name reaches the command line of the launcher, so it must not look like an option or be split
 /// into words there.
-fn check_name(name: &str) -> Result<()> {
+pub fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '%');
     if name.is_empty() || name.starts_with('-') || !name.chars().all(is_plain) {
         return Err(format!("`{name}` is not a name of a host"));

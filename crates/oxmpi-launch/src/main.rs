@@ -10,6 +10,7 @@
 //! centre of it; `docs/src/users/mpirun.md` describes it for users.
 
 mod agent;
+mod allocation;
 mod back;
 mod branch;
 mod check;
@@ -55,7 +56,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
-use options::{Command, Mistake};
+use options::{Command, Mistake, Request};
 use reach::Listening;
 use spawned::Spawned;
 
@@ -91,12 +92,15 @@ fn main() {
     // Treated as the first option, so that an option on the command line overrides it.
     let limit = std::env::var_os("MPIEXEC_TIMEOUT").filter(|limit| !limit.is_empty());
     let limit = limit.into_iter().flat_map(|limit| [OsString::from("--timeout"), limit]);
-    let status = match options::parse(&called, limit.chain(arguments)) {
-        Ok(Command::Run(request)) => match &request.settings.cluster {
-            None => job::run(&request, None),
-            Some(cluster) if request.settings.check_hosts => check::run(&request, cluster),
-            Some(cluster) => root::run(&request, cluster, None),
-        },
+    let status = match options::parse_in(&called, limit.chain(arguments), &allocation::from_env) {
+        Ok(Command::Run(request)) => {
+            reach_allocation(&request);
+            match &request.settings.cluster {
+                None => job::run(&request, None),
+                Some(cluster) if request.settings.check_hosts => check::run(&request, cluster),
+                Some(cluster) => root::run(&request, cluster, None),
+            }
+        }
         Ok(Command::Help(text)) => print(&text),
         Ok(Command::Version) => print(&format!("{called} (OxMPI) {}\n", env!("CARGO_PKG_VERSION"))),
         Err(Mistake(text)) => {
@@ -105,6 +109,19 @@ fn main() {
         }
     };
     std::process::exit(status);
+}
+
+/// Says which hosts a batch system has given, and waits for those that may not be there yet.
+fn reach_allocation(request: &Request) {
+    let Some(found) = &request.settings.allocation else { return };
+    if request.settings.verbose {
+        eprintln!("mpirun: the hosts are those of {}", allocation::describe(found));
+    }
+    if let (true, Some(cluster)) = (found.must_wait, &request.settings.cluster)
+        && let Ok(order) = launcher::plan(cluster)
+    {
+        allocation::wait_for(&cluster.hosts, &order.command);
+    }
 }
 
 /// Runs as the `mpirun` of a spawned job (`MPI_Comm_spawn`). A failure that the root hears of does

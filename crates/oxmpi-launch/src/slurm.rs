@@ -22,7 +22,7 @@ impl Allocation {
         Allocation::read(|name| std::env::var(name).ok().filter(|text| !text.is_empty()))
     }
 
-    fn read(get: impl Fn(&str) -> Option<String>) -> Result<Allocation, String> {
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Allocation, String> {
         let either = |name: &str, old: &str| get(name).or_else(|| get(old));
         let (Some(job), Some(list)) =
             (either("SLURM_JOB_ID", "SLURM_JOBID"), either("SLURM_JOB_NODELIST", "SLURM_NODELIST"))

@@ -28,6 +28,10 @@ alloc 3 "$stage/bin/mpirun" -q --launcher slurm -n 3 --map-by node sh -c 'if [ $
     >"$out" 2>&1 <<<"input of rank 0"
 says "input of rank 0"
 lines 3 "two words"
+# The allocation is found without an option.
+alloc 3 timeout -k 5 60 "$stage/bin/mpirun" -v "$bin/hello" >"$out" 2>&1 </dev/null || fail "mpirun failed without --launcher"
+says "the hosts are those of Slurm (job" "3 hosts, 6 slots" "rank 5 of 6 on h3"
+nothing_left
 # What a user may get wrong.
 job --launcher slurm "$bin/hello"
 ended_with 2

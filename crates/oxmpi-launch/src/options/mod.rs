@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use oxmpi_base::cpus::CpuSet;
 
+use crate::allocation::Found;
 use crate::hosts::{self, Host};
 use crate::nodes::PretendNodes;
 use crate::output::Label;
@@ -107,6 +108,8 @@ pub struct Settings {
     pub pretend_nodes: Option<PretendNodes>,
     /// The job has agents on these hosts.
     pub cluster: Option<Cluster>,
+    /// Where the hosts come from, if the user named none.
+    pub allocation: Option<Found>,
     /// Options that the agents parse again.
     pub agent_options: Vec<String>,
     /// Options for spawned jobs that follow from the hosts of this one.
@@ -242,6 +245,18 @@ impl Default for Stdin {
 
 /// Parses the arguments. `called` is the name under which the program was called.
 pub fn parse(called: &str, arguments: impl IntoIterator<Item = OsString>) -> Result<Command> {
+    parse_in(called, arguments, &|| Ok(None))
+}
+
+/// Finds the allocation of a batch system that this process runs in.
+pub type Detect<'a> = &'a dyn Fn() -> std::result::Result<Option<Found>, String>;
+
+/// The same where the job gets the hosts of an allocation, if the user names none.
+pub fn parse_in(
+    called: &str,
+    arguments: impl IntoIterator<Item = OsString>,
+    allocation: Detect<'_>,
+) -> Result<Command> {
     let mut lines = vec![Vec::new()];
     for argument in arguments {
         if argument == ":" {
@@ -269,7 +284,7 @@ pub fn parse(called: &str, arguments: impl IntoIterator<Item = OsString>) -> Res
             }
         }
     }
-    parser.finish()
+    parser.finish(allocation)
 }
 
 /// The environment variable that says what `--port-range` does.
@@ -303,7 +318,29 @@ enum Done {
 }
 
 impl Parser {
-    fn finish(self) -> Result<Command> {
+    /// The hosts of the allocation, and how they are reached, unless the user says something else.
+    fn take_allocation(&mut self, allocation: Detect<'_>) -> Result<()> {
+        let launcher = self.cluster.launcher;
+        let has_hosts = !self.hosts.is_empty() || !self.job_hosts.is_empty() || self.pretend_hosts.is_some();
+        let is_local = matches!(launcher, Some(Launcher::Local | Launcher::Slurm));
+        if has_hosts || is_local || self.request.settings.pretend_nodes.is_some() {
+            return Ok(());
+        }
+        let Some(found) = allocation().map_err(|text| Mistake(format!("{text}; --host or --hostfile overrides it")))?
+        else {
+            return Ok(());
+        };
+        self.hosts = found.hosts.clone();
+        if launcher.is_none() && !hosts::all_here(&self.hosts) {
+            self.cluster.launcher = found.launcher;
+            self.cluster.command = self.cluster.command.take().or_else(|| found.command.clone());
+        }
+        self.request.settings.allocation = Some(found);
+        Ok(())
+    }
+
+    fn finish(mut self, allocation: Detect<'_>) -> Result<Command> {
+        self.take_allocation(allocation)?;
         let Parser { mut request, mut hosts, pretend_hosts, job_hosts, mut cluster } = self;
         if cluster.port_range.is_none() {
             cluster.port_range = port_range_from_env()?;

@@ -112,6 +112,39 @@ fn hosts_that_are_this_machine() {
 }
 
 #[test]
+fn hosts_of_an_allocation_are_used_where_the_user_names_none() {
+    let found = |names: &[&str]| Found {
+        what: "PBS (PBS_NODEFILE)".into(),
+        hosts: names.iter().map(|name| Host { name: (*name).into(), slots: 3, max_slots: None }).collect(),
+        launcher: None,
+        command: Some("pbs_tmrsh".into()),
+        must_wait: false,
+    };
+    let settings = |line: &str, found: &Found| {
+        let words = line.split(' ').map(OsString::from);
+        match parse_in("mpirun", words, &|| Ok(Some(found.clone()))).unwrap() {
+            Command::Run(request) => request.settings,
+            _ => panic!("{line}"),
+        }
+    };
+    let far = found(&["192.0.2.1", "192.0.2.2"]);
+    let taken = settings("a", &far);
+    assert_eq!(taken.allocation.as_ref(), Some(&far));
+    let cluster = taken.cluster.unwrap();
+    assert_eq!((cluster.hosts, cluster.command.as_deref()), (far.hosts.clone(), Some("pbs_tmrsh")));
+    assert_eq!(settings("--launcher-exec x a", &far).cluster.unwrap().command.as_deref(), Some("x"));
+    assert_eq!(settings("--launcher ssh a", &far).cluster.unwrap().command, None);
+    // Of this machine alone it needs no agents.
+    let here = settings("a", &found(&["localhost"]));
+    assert_eq!((here.cluster, here.slots), (None, Some(3)));
+    for other in ["--host 192.0.2.9 a", "--launcher local a", "--pretend-hosts 2 a", "--pretend-nodes 2 -n 2 a"] {
+        assert_eq!(settings(other, &far).allocation, None, "{other}");
+    }
+    let Err(Mistake(error)) = parse_in("mpirun", ["a".into()], &|| Err("PBS_NODEFILE is `x`".into())) else { panic!() };
+    assert!(error.contains("PBS_NODEFILE is `x`; --host or --hostfile overrides it"), "{error}");
+}
+
+#[test]
 fn hosts_that_need_agents() {
     let cluster = |line: &str| run(line).settings.cluster.unwrap();
     let names =
