@@ -20,7 +20,7 @@ endif
 
 .PHONY: help demo test test-all install bench clean
 .PHONY: deps test-deps stage lint unit loom abi hot programs programs-hosts programs-hosts-all wrappers kills hosts hosts-sample
-.PHONY: hosts-kills simulated miri soak
+.PHONY: hosts-kills simulated miri soak mpich-abi mpich-abi-all
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
@@ -31,7 +31,7 @@ help:
 	@echo 'make bench                measure, against other MPI libraries where they are installed'
 	@echo 'make soak                 the tests again and again, and jobs killed at random moments: about two hours'
 	@echo 'make clean                remove the files that the other commands wrote'
-	@echo 'Parts of make test: lint unit loom abi hot programs programs-hosts wrappers kills hosts-sample'
+	@echo 'Parts of make test: lint unit loom abi hot programs programs-hosts wrappers mpich-abi kills hosts-sample'
 	@echo 'make hosts                jobs over several hosts, made in namespaces of this machine (as root)'
 
 demo: stage
@@ -39,7 +39,7 @@ demo: stage
 
 # One after the other, also under make -j: the tests measure time and load the machine by themselves.
 test: test-deps
-	@for part in lint unit loom abi hot programs programs-hosts wrappers kills hosts-sample; do $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in lint unit loom abi hot programs programs-hosts wrappers mpich-abi kills hosts-sample; do $(MAKE) --no-print-directory $$part || exit 1; done
 	@echo 'All tests passed.'
 
 # Builds and copies. Root does not build in the checkout of a user, but copies what the user has built.
@@ -113,6 +113,13 @@ wrappers: stage
 	tests/cmake/run $(STAGE) build/tests-cmake
 	tests/install/run $(STAGE) build/tests-install
 
+# Programs for MPICH's ABI: a sample of the test programs, and nearly all of them.
+mpich-abi: stage
+	tests/mpich-abi/run $(STAGE) build/tests-mpich-abi
+
+mpich-abi-all: stage
+	tests/mpich-abi/run $(STAGE) build/tests-mpich-abi --all
+
 # Jobs in every state of MPI that lose a rank or their mpirun.
 kills: stage
 	cargo xtask soak --prefix $(STAGE) --ranks 57 --mpirun 19
@@ -146,7 +153,7 @@ miri:
 	  echo 'miri: skipped, because no nightly toolchain with the component miri is installed'; \
 	fi
 
-test-all: test simulated miri programs-hosts-all hosts hosts-kills
+test-all: test simulated miri mpich-abi-all programs-hosts-all hosts hosts-kills
 
 soak: stage hosts-kills
 	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500

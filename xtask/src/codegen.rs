@@ -3,7 +3,7 @@
 
 use crate::api::Api;
 use crate::generated_file::Output;
-use crate::{Outcome, gen_abi, gen_abi_test, gen_capi, gen_fortran, gen_header, root};
+use crate::{Outcome, gen_abi, gen_abi_test, gen_capi, gen_fortran, gen_header, gen_mpich, root};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -65,6 +65,7 @@ fn outputs() -> Result<Vec<Output>, String> {
     outputs.extend(gen_abi::outputs(&api, &bodies)?);
     outputs.extend(gen_capi::outputs(&api, &bodies)?);
     outputs.extend(gen_fortran::outputs(&api));
+    outputs.extend(gen_mpich::outputs(&api, &root().join("api/mpich.txt"))?);
     let rust = outputs.iter_mut().filter(|o| o.path.extension().is_some_and(|e| e == "rs"));
     for output in rust {
         output.text = rustfmt(&output.text).map_err(|e| format!("{}: {e}", output.path.display()))?;

@@ -382,7 +382,8 @@ fn entry(out: &mut String, function: &Function, call: Option<&Call>) {
     }
     let name = &function.name;
     let returns = ctype::rust_base(&function.returns);
-    let head = format!("    {name} P{name}({}) -> {returns}", params.join(", "));
+    let private = crate::gen_mpich::private_name(name);
+    let head = format!("    {name} P{name} {private}({}) -> {returns}", params.join(", "));
     let _ = writeln!(out, "entry! {{\n{}", wrapped(&head, "        "));
     let fun = ctype::variant(name);
     let on = raised_on(function);

@@ -12,13 +12,14 @@ use std::process::Command;
 
 /// The packages whose products are installed.
 const PACKAGES: &[&str] =
-    &["oxmpi-capi", "oxmpi-fortran", "oxmpi-fortran-i8", "oxmpi-launch", "oxmpi-cli", "oxmpi-wrap"];
+    &["oxmpi-capi", "oxmpi-fortran", "oxmpi-fortran-i8", "oxmpi-mpich", "oxmpi-launch", "oxmpi-cli", "oxmpi-wrap"];
 
 /// A product of the build: its file name, and its path in the prefix.
 const PRODUCTS: &[(&str, &str)] = &[
     ("libmpi_abi.so", "lib/libmpi_abi.so.1"),
     ("libmpifort_abi.so", "lib/libmpifort_abi.so.1"),
     ("libmpifort_abi_i8.so", "lib/libmpifort_abi_i8.so.1"),
+    ("libmpi_mpich.so", "lib/compat/libmpi.so.12"),
     ("mpirun", "bin/mpirun"),
     ("oxmpi", "bin/oxmpi"),
     ("mpicc", "bin/mpicc"),
@@ -29,6 +30,7 @@ const LINKS: &[(&str, &str)] = &[
     ("lib/libmpi_abi.so", "libmpi_abi.so.1"),
     ("lib/libmpifort_abi.so", "libmpifort_abi.so.1"),
     ("lib/libmpifort_abi_i8.so", "libmpifort_abi_i8.so.1"),
+    ("lib/compat/libmpich.so.12", "libmpi.so.12"),
     ("lib/pkgconfig/mpi.pc", "oxmpi.pc"),
     ("bin/mpiexec", "mpirun"),
     ("bin/mpicxx", "mpicc"),

@@ -18,6 +18,8 @@ mod gen_fortran_rust;
 mod gen_fortran_test;
 mod gen_fortran_text;
 mod gen_header;
+mod gen_mpich;
+mod gen_mpich_header;
 mod generated_file;
 mod golden;
 mod hot;

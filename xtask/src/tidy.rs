@@ -24,6 +24,7 @@ const STACK: &[(&str, bool)] = &[
     ("oxmpi-capi", false),
     ("oxmpi-fortran", false),
     ("oxmpi-fortran-i8", false),
+    ("oxmpi-mpich", false),
 ];
 
 /// The crates beside the stack, and the last crate of the stack that each may depend on.

@@ -70,22 +70,22 @@ pub unsafe fn started(
     Ok(())
 }
 
-/// An entry point and its twin for profiling libraries: `entry! { MPI_X PMPI_X(arguments) -> type => value }`.
+/// An entry point, its twin for profiling libraries, and its private name for the libraries of other ABIs.
 macro_rules! entry {
-    ($name:ident $profiling:ident($($argument:ident: $type:ty),*) -> $returns:ty => $value:expr) => {
+    ($name:ident $profiling:ident $private:ident($($argument:ident: $type:ty),*) -> $returns:ty => $value:expr) => {
         entry! { @one $name($($argument: $type),*) -> $returns => $value }
         entry! { @one $profiling($($argument: $type),*) -> $returns => $value }
+        entry! { @one $private($($argument: $type),*) -> $returns => $value }
     };
     (@one $name:ident($($argument:ident: $type:ty),*) -> $returns:ty => $value:expr) => {
         /// # Safety
         /// The arguments are what the standard requires of a caller of this function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $returns {
-            // SAFETY: the program promises with its call that the standard's text on this function
-            // holds: pointers are null or point to what the text says, arrays and buffers have the
-            // lengths of their counts and types, strings end, and nobody else uses the memory until
-            // the call returns or its operation is complete. Each value is made from the argument
-            // that the text describes.
+            // SAFETY: the program promises with its call that the standard's text on this function holds: pointers
+            // are null or point to what the text says, arrays and buffers have the lengths of their counts and
+            // types, strings end, and nobody else uses the memory until the call returns or its operation is
+            // complete. Each value is made from the argument that the text describes.
             unsafe { $value }
         }
     };

@@ -34,7 +34,7 @@ const STANDARD: &str = "libmpi_abi.so.1";
 /// The library of another MPI that a program uses.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Foreign {
-    /// It was linked with that of another ABI.
+    /// It was linked with that of another ABI, and does not find OxMPI's library of that name.
     Linked { library: String, of: &'static str },
     /// It was linked with that of the standard ABI, and finds this file, which is not OxMPI's.
     Found(PathBuf),
@@ -56,6 +56,9 @@ pub fn foreign_mpi(program: &Path, search: Option<&OsStr>) -> Option<Foreign> {
                 return needs.find(STANDARD, &path, search).filter(|file| !is_oxmpi(file)).map(Foreign::Found);
             }
             if let Some((_, of)) = FOREIGN.iter().find(|(start, _)| library.starts_with(start)) {
+                if needs.find(library, &path, search).is_some_and(|file| has_name(&file)) {
+                    return None;
+                }
                 found.get_or_insert(Foreign::Linked { library: library.clone(), of });
                 continue;
             }
@@ -70,13 +73,18 @@ pub fn foreign_mpi(program: &Path, search: Option<&OsStr>) -> Option<Foreign> {
 /// Whether a library is that of this installation, or says in its text that it is OxMPI. One that cannot be read is given
 /// the benefit of the doubt.
 fn is_oxmpi(library: &Path) -> bool {
-    const NAME: &[u8] = b"OxMPI";
     let own = report::own_libraries().join(STANDARD);
     if let (Ok(library), Ok(own)) = (library.canonicalize(), own.canonicalize())
         && library == own
     {
         return true;
     }
+    has_name(library)
+}
+
+/// Whether a library says in its text that it is OxMPI, or cannot be read.
+fn has_name(library: &Path) -> bool {
+    const NAME: &[u8] = b"OxMPI";
     std::fs::read(library).map_or(true, |bytes| bytes.windows(NAME.len()).any(|part| part == NAME))
 }
 
@@ -220,6 +228,16 @@ mod tests {
         assert!(of("libmpi.so.12").unwrap().contains("MPICH"));
         assert_eq!(of("libmpi_abi.so.1"), None);
         assert_eq!(of("libc.so.6"), None);
+        // The library of OxMPI for programs of MPICH.
+        let compat = folder.join("compat");
+        fs::create_dir_all(&compat).unwrap();
+        fs::write(compat.join("libmpi.so.12"), b"it is OxMPI").unwrap();
+        let mpich = write("e", &program("libmpi.so.12", "/nowhere"));
+        assert_eq!(foreign_mpi(&mpich, Some(compat.as_os_str())), None);
+        assert!(foreign_mpi(&write("e", &program("libmpi.so.40", "/nowhere")), Some(compat.as_os_str())).is_some());
+        fs::write(compat.join("libmpi.so.12"), b"it is MPICH").unwrap();
+        let mpich = write("e", &program("libmpi.so.12", "/nowhere"));
+        assert!(foreign_mpi(&mpich, Some(compat.as_os_str())).is_some());
         // Needed by a library beside the program.
         write("libsolver.so", &program("libmpi.so.40", ""));
         assert_eq!(

@@ -4,18 +4,25 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use oxmpi_boot::env as ours;
 
+use crate::compat;
 use crate::options::{Block, Env, Pass, Settings};
 
 /// The environment of a program's ranks, as `NAME=VALUE`, without the variables that differ from
 /// rank to rank.
 pub fn of_block(settings: &Settings, block: &Block) -> Vec<CString> {
-    build(std::env::vars_os(), &settings.env, &block.env)
+    build(std::env::vars_os(), &settings.env, &block.env, compat::folder().as_deref())
 }
 
-fn build(inherited: impl Iterator<Item = (OsString, OsString)>, global: &Env, local: &Env) -> Vec<CString> {
+fn build(
+    inherited: impl Iterator<Item = (OsString, OsString)>,
+    global: &Env,
+    local: &Env,
+    compat: Option<&Path>,
+) -> Vec<CString> {
     let pass = local.pass.as_ref().or(global.pass.as_ref()).unwrap_or(&Pass::All);
     let exported = |name: &OsStr| global.export.iter().chain(&local.export).any(|pattern| matches(pattern, name));
     let passes = |name: &OsStr| match pass {
@@ -30,6 +37,10 @@ fn build(inherited: impl Iterator<Item = (OsString, OsString)>, global: &Env, lo
         vars.retain(|(known, _)| known != name);
         vars.push((name.clone(), value.clone()));
     }
+    let of = |wanted: &str| vars.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_os_str());
+    let search = compat::search(compat, of(compat::SWITCH), of(compat::SEARCH));
+    vars.retain(|(name, _)| name != compat::SEARCH);
+    vars.extend(search.map(|search| (compat::SEARCH.into(), search)));
     vars.iter().filter_map(|(name, value)| entry(name, value)).collect()
 }
 
@@ -94,7 +105,7 @@ mod tests {
 
     fn built(inherited: &[(&str, &str)], global: &Env, local: &Env) -> Vec<String> {
         let inherited = inherited.iter().map(|(name, value)| (name.into(), value.into()));
-        build(inherited, global, local).into_iter().map(|entry| entry.into_string().unwrap()).collect()
+        build(inherited, global, local, None).into_iter().map(|entry| entry.into_string().unwrap()).collect()
     }
 
     #[test]
@@ -112,6 +123,19 @@ mod tests {
         ];
         let left = built(&inherited, &Env::default(), &Env::default());
         assert_eq!(left, ["HOME=/h", "OXMPI_EXPLAIN=1", "OMPI_MCA_btl=self", "SLURM_JOB_ID=7"]);
+    }
+
+    #[test]
+    fn ranks_search_the_folder_of_other_abis_first() {
+        let with = |inherited: &[(&str, &str)]| {
+            let inherited = inherited.iter().map(|(name, value)| (name.into(), value.into()));
+            let built = build(inherited, &Env::default(), &Env::default(), Some(Path::new("/c")));
+            built.into_iter().map(|entry| entry.into_string().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(with(&[("LD_LIBRARY_PATH", "/a")]), ["LD_LIBRARY_PATH=/c:/a"]);
+        assert_eq!(with(&[("A", "1")]), ["A=1", "LD_LIBRARY_PATH=/c"]);
+        let off = with(&[("OXMPI_COMPAT", "0"), ("LD_LIBRARY_PATH", "/a")]);
+        assert_eq!(off, ["OXMPI_COMPAT=0", "LD_LIBRARY_PATH=/a"]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod allocation;
 mod back;
 mod branch;
 mod check;
+mod compat;
 mod diagnose;
 mod elf;
 mod environ;

@@ -18,6 +18,7 @@ use oxmpi_boot::env::{NetworkEnv, RankEnv};
 use oxmpi_boot::nodes::NodeTable;
 use oxmpi_transport::tcp::connect::pair;
 
+use crate::compat;
 use crate::elf::{self, Foreign};
 use crate::environ;
 use crate::hosts;
@@ -428,9 +429,11 @@ fn one(
 pub fn foreign_warning(block: &Block, path: &Path) -> Option<String> {
     const ALONE: &str = "Its ranks will not find each other; each will be a job of one rank.";
     let program = block.program.to_string_lossy();
-    Some(match elf::foreign_mpi(path, std::env::var_os("LD_LIBRARY_PATH").as_deref())? {
+    let (switch, given) = (std::env::var_os(compat::SWITCH), std::env::var_os(compat::SEARCH));
+    let search = compat::search(compat::folder().as_deref(), switch.as_deref(), given.as_deref());
+    Some(match elf::foreign_mpi(path, search.as_deref())? {
         Foreign::Linked { library, of } => format!(
-            "{program} was built for {of}: it needs {library}. {ALONE} Compile it with the mpicc of OxMPI, or start it with \
+            "{program} was built for {of}, and does not find OxMPI's {library}. {ALONE} Compile it with the mpicc of OxMPI, or start it with \
              the mpirun of {of}"
         ),
         Foreign::Found(file) => format!(

@@ -14,209 +14,217 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Bsend PMPI_Bsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
+    MPI_Bsend PMPI_Bsend oxmpi_Bsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
         => call(Fun::Bsend, On::Comm(comm), |cx| send::bsend(cx, SourceArg::new(buf, i64::from(count), datatype),
             dest, tag, comm))
 }
 
 entry! {
-    MPI_Bsend_c PMPI_Bsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm) -> c_int
+    MPI_Bsend_c PMPI_Bsend_c oxmpi_Bsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int,
+        tag: c_int, comm: Comm) -> c_int
         => call(Fun::BsendC, On::Comm(comm), |cx| send::bsend(cx, SourceArg::new(buf, count, datatype), dest, tag,
             comm))
 }
 
 entry! {
-    MPI_Bsend_init PMPI_Bsend_init(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Bsend_init PMPI_Bsend_init oxmpi_Bsend_init(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int,
+        tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::BsendInit, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || persistent::bsend_init(cx, SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))),
             request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Bsend_init_c PMPI_Bsend_init_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Bsend_init_c PMPI_Bsend_init_c oxmpi_Bsend_init_c(buf: *const c_void, count: Count, datatype: Datatype,
+        dest: c_int, tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::BsendInitC, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || persistent::bsend_init(cx, SourceArg::new(buf, count, datatype), dest, tag, comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Buffer_attach PMPI_Buffer_attach(buffer: *mut c_void, size: c_int) -> c_int
+    MPI_Buffer_attach PMPI_Buffer_attach oxmpi_Buffer_attach(buffer: *mut c_void, size: c_int) -> c_int
         => call(Fun::BufferAttach, On::World, |cx| buffers::buffer_attach(cx, buffer.expose_provenance(),
             i64::from(size)))
 }
 
 entry! {
-    MPI_Buffer_attach_c PMPI_Buffer_attach_c(buffer: *mut c_void, size: Count) -> c_int
+    MPI_Buffer_attach_c PMPI_Buffer_attach_c oxmpi_Buffer_attach_c(buffer: *mut c_void, size: Count) -> c_int
         => call(Fun::BufferAttachC, On::World, |cx| buffers::buffer_attach(cx, buffer.expose_provenance(), size))
 }
 
 entry! {
-    MPI_Buffer_detach PMPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut c_int) -> c_int
+    MPI_Buffer_detach PMPI_Buffer_detach oxmpi_Buffer_detach(buffer_addr: *mut c_void, size: *mut c_int) -> c_int
         => call(Fun::BufferDetach, On::World, |cx| made1(cx, (buffer_addr.cast::<usize>(), "buffer_addr"),
             || buffers::buffer_detach(cx, OutInt::narrow(size))))
 }
 
 entry! {
-    MPI_Buffer_detach_c PMPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *mut Count) -> c_int
+    MPI_Buffer_detach_c PMPI_Buffer_detach_c oxmpi_Buffer_detach_c(buffer_addr: *mut c_void,
+        size: *mut Count) -> c_int
         => call(Fun::BufferDetachC, On::World, |cx| made1(cx, (buffer_addr.cast::<usize>(), "buffer_addr"),
             || buffers::buffer_detach(cx, OutInt::wide(size))))
 }
 
 entry! {
-    MPI_Buffer_flush PMPI_Buffer_flush() -> c_int
+    MPI_Buffer_flush PMPI_Buffer_flush oxmpi_Buffer_flush() -> c_int
         => call(Fun::BufferFlush, On::World, |cx| buffers::buffer_flush(cx))
 }
 
 entry! {
-    MPI_Buffer_iflush PMPI_Buffer_iflush(request: *mut Request) -> c_int
+    MPI_Buffer_iflush PMPI_Buffer_iflush oxmpi_Buffer_iflush(request: *mut Request) -> c_int
         => or_null(call(Fun::BufferIflush, On::World, |cx| made1(cx, (request, "request"),
             || buffers::buffer_iflush(cx))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Cancel PMPI_Cancel(request: *mut Request) -> c_int
+    MPI_Cancel PMPI_Cancel oxmpi_Cancel(request: *mut Request) -> c_int
         => call(Fun::Cancel, On::World, |cx| completion::cancel(cx, cell(request, "request")?))
 }
 
 entry! {
-    MPI_Comm_attach_buffer PMPI_Comm_attach_buffer(comm: Comm, buffer: *mut c_void, size: c_int) -> c_int
+    MPI_Comm_attach_buffer PMPI_Comm_attach_buffer oxmpi_Comm_attach_buffer(comm: Comm, buffer: *mut c_void,
+        size: c_int) -> c_int
         => call(Fun::CommAttachBuffer, On::Comm(comm), |cx| buffers::comm_attach_buffer(cx, comm,
             buffer.expose_provenance(), i64::from(size)))
 }
 
 entry! {
-    MPI_Comm_attach_buffer_c PMPI_Comm_attach_buffer_c(comm: Comm, buffer: *mut c_void, size: Count) -> c_int
+    MPI_Comm_attach_buffer_c PMPI_Comm_attach_buffer_c oxmpi_Comm_attach_buffer_c(comm: Comm, buffer: *mut c_void,
+        size: Count) -> c_int
         => call(Fun::CommAttachBufferC, On::Comm(comm), |cx| buffers::comm_attach_buffer(cx, comm,
             buffer.expose_provenance(), size))
 }
 
 entry! {
-    MPI_Comm_detach_buffer PMPI_Comm_detach_buffer(comm: Comm, buffer_addr: *mut c_void, size: *mut c_int) -> c_int
+    MPI_Comm_detach_buffer PMPI_Comm_detach_buffer oxmpi_Comm_detach_buffer(comm: Comm, buffer_addr: *mut c_void,
+        size: *mut c_int) -> c_int
         => call(Fun::CommDetachBuffer, On::Comm(comm), |cx| made1(cx, (buffer_addr.cast::<usize>(), "buffer_addr"),
             || buffers::comm_detach_buffer(cx, comm, OutInt::narrow(size))))
 }
 
 entry! {
-    MPI_Comm_detach_buffer_c PMPI_Comm_detach_buffer_c(comm: Comm, buffer_addr: *mut c_void,
-        size: *mut Count) -> c_int
+    MPI_Comm_detach_buffer_c PMPI_Comm_detach_buffer_c oxmpi_Comm_detach_buffer_c(comm: Comm,
+        buffer_addr: *mut c_void, size: *mut Count) -> c_int
         => call(Fun::CommDetachBufferC, On::Comm(comm), |cx| made1(cx, (buffer_addr.cast::<usize>(), "buffer_addr"),
             || buffers::comm_detach_buffer(cx, comm, OutInt::wide(size))))
 }
 
 entry! {
-    MPI_Comm_flush_buffer PMPI_Comm_flush_buffer(comm: Comm) -> c_int
+    MPI_Comm_flush_buffer PMPI_Comm_flush_buffer oxmpi_Comm_flush_buffer(comm: Comm) -> c_int
         => call(Fun::CommFlushBuffer, On::Comm(comm), |cx| buffers::comm_flush_buffer(cx, comm))
 }
 
 entry! {
-    MPI_Comm_iflush_buffer PMPI_Comm_iflush_buffer(comm: Comm, request: *mut Request) -> c_int
+    MPI_Comm_iflush_buffer PMPI_Comm_iflush_buffer oxmpi_Comm_iflush_buffer(comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::CommIflushBuffer, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || buffers::comm_iflush_buffer(cx, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Get_count PMPI_Get_count(status: *const Status, datatype: Datatype, count: *mut c_int) -> c_int
+    MPI_Get_count PMPI_Get_count oxmpi_Get_count(status: *const Status, datatype: Datatype,
+        count: *mut c_int) -> c_int
         => call(Fun::GetCount, On::World, |cx| status::get_count(cx, read_status(status)?, datatype,
             OutInt::narrow(count)))
 }
 
 entry! {
-    MPI_Get_count_c PMPI_Get_count_c(status: *const Status, datatype: Datatype, count: *mut Count) -> c_int
+    MPI_Get_count_c PMPI_Get_count_c oxmpi_Get_count_c(status: *const Status, datatype: Datatype,
+        count: *mut Count) -> c_int
         => call(Fun::GetCountC, On::World, |cx| status::get_count(cx, read_status(status)?, datatype,
             OutInt::wide(count)))
 }
 
 entry! {
-    MPI_Ibsend PMPI_Ibsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Ibsend PMPI_Ibsend oxmpi_Ibsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
+        comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Ibsend, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::ibsend(cx,
             SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ibsend_c PMPI_Ibsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Ibsend_c PMPI_Ibsend_c oxmpi_Ibsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int,
+        tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IbsendC, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::ibsend(cx,
             SourceArg::new(buf, count, datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Improbe PMPI_Improbe(source: c_int, tag: c_int, comm: Comm, flag: *mut c_int, message: *mut Message,
-        status: *mut Status) -> c_int
+    MPI_Improbe PMPI_Improbe oxmpi_Improbe(source: c_int, tag: c_int, comm: Comm, flag: *mut c_int,
+        message: *mut Message, status: *mut Status) -> c_int
         => or_null(call(Fun::Improbe, On::Comm(comm), |cx| out1((flag, "flag"), || probe::improbe(cx, source, tag,
             comm, Out::new(message), OutStatus::new(status)))), message, MPI_MESSAGE_NULL)
 }
 
 entry! {
-    MPI_Imrecv PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: Datatype, message: *mut Message,
+    MPI_Imrecv PMPI_Imrecv oxmpi_Imrecv(buf: *mut c_void, count: c_int, datatype: Datatype, message: *mut Message,
         request: *mut Request) -> c_int
         => or_null(call(Fun::Imrecv, On::World, |cx| made1(cx, (request, "request"), || probe::imrecv(cx,
             TargetArg::new(buf, i64::from(count), datatype), cell(message, "message")?))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Imrecv_c PMPI_Imrecv_c(buf: *mut c_void, count: Count, datatype: Datatype, message: *mut Message,
-        request: *mut Request) -> c_int
+    MPI_Imrecv_c PMPI_Imrecv_c oxmpi_Imrecv_c(buf: *mut c_void, count: Count, datatype: Datatype,
+        message: *mut Message, request: *mut Request) -> c_int
         => or_null(call(Fun::ImrecvC, On::World, |cx| made1(cx, (request, "request"), || probe::imrecv(cx,
             TargetArg::new(buf, count, datatype), cell(message, "message")?))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iprobe PMPI_Iprobe(source: c_int, tag: c_int, comm: Comm, flag: *mut c_int, status: *mut Status) -> c_int
+    MPI_Iprobe PMPI_Iprobe oxmpi_Iprobe(source: c_int, tag: c_int, comm: Comm, flag: *mut c_int,
+        status: *mut Status) -> c_int
         => call(Fun::Iprobe, On::Comm(comm), |cx| out1((flag, "flag"), || probe::iprobe(cx, source, tag, comm,
             OutStatus::new(status))))
 }
 
 entry! {
-    MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Irecv PMPI_Irecv oxmpi_Irecv(buf: *mut c_void, count: c_int, datatype: Datatype, source: c_int, tag: c_int,
+        comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Irecv, On::Comm(comm), |cx| made1(cx, (request, "request"), || recv::irecv(cx,
             TargetArg::new(buf, i64::from(count), datatype), source, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Irecv_c PMPI_Irecv_c(buf: *mut c_void, count: Count, datatype: Datatype, source: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Irecv_c PMPI_Irecv_c oxmpi_Irecv_c(buf: *mut c_void, count: Count, datatype: Datatype, source: c_int,
+        tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IrecvC, On::Comm(comm), |cx| made1(cx, (request, "request"), || recv::irecv(cx,
             TargetArg::new(buf, count, datatype), source, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Irsend PMPI_Irsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Irsend PMPI_Irsend oxmpi_Irsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
+        comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Irsend, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::isend(cx,
             SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Irsend_c PMPI_Irsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Irsend_c PMPI_Irsend_c oxmpi_Irsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int,
+        tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IrsendC, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::isend(cx,
             SourceArg::new(buf, count, datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Isend PMPI_Isend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Isend PMPI_Isend oxmpi_Isend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
+        comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Isend, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::isend(cx,
             SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Isend_c PMPI_Isend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Isend_c PMPI_Isend_c oxmpi_Isend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int,
+        tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IsendC, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::isend(cx,
             SourceArg::new(buf, count, datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Isendrecv PMPI_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, dest: c_int,
-        sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, source: c_int, recvtag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Isendrecv PMPI_Isendrecv oxmpi_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, source: c_int,
+        recvtag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Isendrecv, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || exchange::isendrecv(cx, SourceArg::new(sendbuf, i64::from(sendcount), sendtype), dest, sendtag,
             TargetArg::new(recvbuf, i64::from(recvcount), recvtype), source, recvtag, comm))), request,
@@ -224,350 +232,361 @@ entry! {
 }
 
 entry! {
-    MPI_Isendrecv_c PMPI_Isendrecv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, dest: c_int,
-        sendtag: c_int, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, source: c_int, recvtag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Isendrecv_c PMPI_Isendrecv_c oxmpi_Isendrecv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
+        dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, source: c_int,
+        recvtag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IsendrecvC, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || exchange::isendrecv(cx, SourceArg::new(sendbuf, sendcount, sendtype), dest, sendtag,
             TargetArg::new(recvbuf, recvcount, recvtype), source, recvtag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Isendrecv_replace PMPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: Datatype, dest: c_int,
-        sendtag: c_int, source: c_int, recvtag: c_int, comm: Comm, request: *mut Request) -> c_int
+    MPI_Isendrecv_replace PMPI_Isendrecv_replace oxmpi_Isendrecv_replace(buf: *mut c_void, count: c_int,
+        datatype: Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IsendrecvReplace, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || exchange::isendrecv_replace(cx, TargetArg::new(buf, i64::from(count), datatype), dest, sendtag, source,
             recvtag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Isendrecv_replace_c PMPI_Isendrecv_replace_c(buf: *mut c_void, count: Count, datatype: Datatype, dest: c_int,
-        sendtag: c_int, source: c_int, recvtag: c_int, comm: Comm, request: *mut Request) -> c_int
+    MPI_Isendrecv_replace_c PMPI_Isendrecv_replace_c oxmpi_Isendrecv_replace_c(buf: *mut c_void, count: Count,
+        datatype: Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IsendrecvReplaceC, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || exchange::isendrecv_replace(cx, TargetArg::new(buf, count, datatype), dest, sendtag, source, recvtag,
             comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Issend PMPI_Issend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Issend PMPI_Issend oxmpi_Issend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
+        comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Issend, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::issend(cx,
             SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Issend_c PMPI_Issend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Issend_c PMPI_Issend_c oxmpi_Issend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int,
+        tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IssendC, On::Comm(comm), |cx| made1(cx, (request, "request"), || send::issend(cx,
             SourceArg::new(buf, count, datatype), dest, tag, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Mprobe PMPI_Mprobe(source: c_int, tag: c_int, comm: Comm, message: *mut Message, status: *mut Status) -> c_int
+    MPI_Mprobe PMPI_Mprobe oxmpi_Mprobe(source: c_int, tag: c_int, comm: Comm, message: *mut Message,
+        status: *mut Status) -> c_int
         => or_null(call(Fun::Mprobe, On::Comm(comm), |cx| made1(cx, (message, "message"), || probe::mprobe(cx, source,
             tag, comm, OutStatus::new(status)))), message, MPI_MESSAGE_NULL)
 }
 
 entry! {
-    MPI_Mrecv PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: Datatype, message: *mut Message,
+    MPI_Mrecv PMPI_Mrecv oxmpi_Mrecv(buf: *mut c_void, count: c_int, datatype: Datatype, message: *mut Message,
         status: *mut Status) -> c_int
         => call(Fun::Mrecv, On::World, |cx| probe::mrecv(cx, TargetArg::new(buf, i64::from(count), datatype),
             cell(message, "message")?, OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Mrecv_c PMPI_Mrecv_c(buf: *mut c_void, count: Count, datatype: Datatype, message: *mut Message,
+    MPI_Mrecv_c PMPI_Mrecv_c oxmpi_Mrecv_c(buf: *mut c_void, count: Count, datatype: Datatype, message: *mut Message,
         status: *mut Status) -> c_int
         => call(Fun::MrecvC, On::World, |cx| probe::mrecv(cx, TargetArg::new(buf, count, datatype), cell(message,
             "message")?, OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Probe PMPI_Probe(source: c_int, tag: c_int, comm: Comm, status: *mut Status) -> c_int
+    MPI_Probe PMPI_Probe oxmpi_Probe(source: c_int, tag: c_int, comm: Comm, status: *mut Status) -> c_int
         => call(Fun::Probe, On::Comm(comm), |cx| probe::probe(cx, source, tag, comm, OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,
-        status: *mut Status) -> c_int
+    MPI_Recv PMPI_Recv oxmpi_Recv(buf: *mut c_void, count: c_int, datatype: Datatype, source: c_int, tag: c_int,
+        comm: Comm, status: *mut Status) -> c_int
         => call(Fun::Recv, On::Comm(comm), |cx| recv::recv(cx, TargetArg::new(buf, i64::from(count), datatype),
             source, tag, comm, OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Recv_c PMPI_Recv_c(buf: *mut c_void, count: Count, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,
-        status: *mut Status) -> c_int
+    MPI_Recv_c PMPI_Recv_c oxmpi_Recv_c(buf: *mut c_void, count: Count, datatype: Datatype, source: c_int, tag: c_int,
+        comm: Comm, status: *mut Status) -> c_int
         => call(Fun::RecvC, On::Comm(comm), |cx| recv::recv(cx, TargetArg::new(buf, count, datatype), source, tag,
             comm, OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Recv_init PMPI_Recv_init(buf: *mut c_void, count: c_int, datatype: Datatype, source: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Recv_init PMPI_Recv_init oxmpi_Recv_init(buf: *mut c_void, count: c_int, datatype: Datatype, source: c_int,
+        tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::RecvInit, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || persistent::recv_init(cx, TargetArg::new(buf, i64::from(count), datatype), source, tag, comm))),
             request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Recv_init_c PMPI_Recv_init_c(buf: *mut c_void, count: Count, datatype: Datatype, source: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Recv_init_c PMPI_Recv_init_c oxmpi_Recv_init_c(buf: *mut c_void, count: Count, datatype: Datatype,
+        source: c_int, tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::RecvInitC, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || persistent::recv_init(cx, TargetArg::new(buf, count, datatype), source, tag, comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Request_free PMPI_Request_free(request: *mut Request) -> c_int
+    MPI_Request_free PMPI_Request_free oxmpi_Request_free(request: *mut Request) -> c_int
         => call(Fun::RequestFree, On::World, |cx| completion::request_free(cx, cell(request, "request")?))
 }
 
 entry! {
-    MPI_Request_get_status PMPI_Request_get_status(request: Request, flag: *mut c_int, status: *mut Status) -> c_int
+    MPI_Request_get_status PMPI_Request_get_status oxmpi_Request_get_status(request: Request, flag: *mut c_int,
+        status: *mut Status) -> c_int
         => call(Fun::RequestGetStatus, On::World, |cx| out1((flag, "flag"), || request_status::request_get_status(cx,
             request, OutStatus::new(status))))
 }
 
 entry! {
-    MPI_Request_get_status_all PMPI_Request_get_status_all(count: c_int, array_of_requests: *const Request,
-        flag: *mut c_int, array_of_statuses: *mut Status) -> c_int
+    MPI_Request_get_status_all PMPI_Request_get_status_all oxmpi_Request_get_status_all(count: c_int,
+        array_of_requests: *const Request, flag: *mut c_int, array_of_statuses: *mut Status) -> c_int
         => call(Fun::RequestGetStatusAll, On::World, |cx| out1((flag, "flag"),
             || request_status::request_get_status_all(cx, Requests::new(array_of_requests, i64::from(count)),
             Statuses::new(array_of_statuses, i64::from(count)))))
 }
 
 entry! {
-    MPI_Request_get_status_any PMPI_Request_get_status_any(count: c_int, array_of_requests: *const Request,
-        indx: *mut c_int, flag: *mut c_int, status: *mut Status) -> c_int
+    MPI_Request_get_status_any PMPI_Request_get_status_any oxmpi_Request_get_status_any(count: c_int,
+        array_of_requests: *const Request, indx: *mut c_int, flag: *mut c_int, status: *mut Status) -> c_int
         => call(Fun::RequestGetStatusAny, On::World, |cx| out2((indx, "indx"), (flag, "flag"),
             || request_status::request_get_status_any(cx, Requests::new(array_of_requests, i64::from(count)),
             OutStatus::new(status))))
 }
 
 entry! {
-    MPI_Request_get_status_some PMPI_Request_get_status_some(incount: c_int, array_of_requests: *const Request,
-        outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut Status) -> c_int
+    MPI_Request_get_status_some PMPI_Request_get_status_some oxmpi_Request_get_status_some(incount: c_int,
+        array_of_requests: *const Request, outcount: *mut c_int, array_of_indices: *mut c_int,
+        array_of_statuses: *mut Status) -> c_int
         => call(Fun::RequestGetStatusSome, On::World, |cx| request_status::request_get_status_some(cx,
             Requests::new(array_of_requests, i64::from(incount)), Out::new(outcount), OutArray::new(array_of_indices,
             i64::from(incount)), Statuses::new(array_of_statuses, i64::from(incount))))
 }
 
 entry! {
-    MPI_Rsend PMPI_Rsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
+    MPI_Rsend PMPI_Rsend oxmpi_Rsend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
         => call(Fun::Rsend, On::Comm(comm), |cx| send::send(cx, SourceArg::new(buf, i64::from(count), datatype), dest,
             tag, comm))
 }
 
 entry! {
-    MPI_Rsend_c PMPI_Rsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm) -> c_int
+    MPI_Rsend_c PMPI_Rsend_c oxmpi_Rsend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int,
+        tag: c_int, comm: Comm) -> c_int
         => call(Fun::RsendC, On::Comm(comm), |cx| send::send(cx, SourceArg::new(buf, count, datatype), dest, tag,
             comm))
 }
 
 entry! {
-    MPI_Rsend_init PMPI_Rsend_init(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Rsend_init PMPI_Rsend_init oxmpi_Rsend_init(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int,
+        tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::RsendInit, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || persistent::send_init(cx, SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Rsend_init_c PMPI_Rsend_init_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Rsend_init_c PMPI_Rsend_init_c oxmpi_Rsend_init_c(buf: *const c_void, count: Count, datatype: Datatype,
+        dest: c_int, tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::RsendInitC, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || persistent::send_init(cx, SourceArg::new(buf, count, datatype), dest, tag, comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Send PMPI_Send(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
+    MPI_Send PMPI_Send oxmpi_Send(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
         => call(Fun::Send, On::Comm(comm), |cx| send::send(cx, SourceArg::new(buf, i64::from(count), datatype), dest,
             tag, comm))
 }
 
 entry! {
-    MPI_Send_c PMPI_Send_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
+    MPI_Send_c PMPI_Send_c oxmpi_Send_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
         => call(Fun::SendC, On::Comm(comm), |cx| send::send(cx, SourceArg::new(buf, count, datatype), dest, tag,
             comm))
 }
 
 entry! {
-    MPI_Send_init PMPI_Send_init(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Send_init PMPI_Send_init oxmpi_Send_init(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int,
+        tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::SendInit, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || persistent::send_init(cx, SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Send_init_c PMPI_Send_init_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Send_init_c PMPI_Send_init_c oxmpi_Send_init_c(buf: *const c_void, count: Count, datatype: Datatype,
+        dest: c_int, tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::SendInitC, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || persistent::send_init(cx, SourceArg::new(buf, count, datatype), dest, tag, comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Sendrecv PMPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, dest: c_int,
-        sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, source: c_int, recvtag: c_int,
-        comm: Comm, status: *mut Status) -> c_int
+    MPI_Sendrecv PMPI_Sendrecv oxmpi_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, source: c_int,
+        recvtag: c_int, comm: Comm, status: *mut Status) -> c_int
         => call(Fun::Sendrecv, On::Comm(comm), |cx| exchange::sendrecv(cx, SourceArg::new(sendbuf,
             i64::from(sendcount), sendtype), dest, sendtag, TargetArg::new(recvbuf, i64::from(recvcount), recvtype),
             source, recvtag, comm, OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Sendrecv_c PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, dest: c_int,
-        sendtag: c_int, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, source: c_int, recvtag: c_int,
-        comm: Comm, status: *mut Status) -> c_int
+    MPI_Sendrecv_c PMPI_Sendrecv_c oxmpi_Sendrecv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
+        dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, source: c_int,
+        recvtag: c_int, comm: Comm, status: *mut Status) -> c_int
         => call(Fun::SendrecvC, On::Comm(comm), |cx| exchange::sendrecv(cx, SourceArg::new(sendbuf, sendcount,
             sendtype), dest, sendtag, TargetArg::new(recvbuf, recvcount, recvtype), source, recvtag, comm,
             OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Sendrecv_replace PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: Datatype, dest: c_int,
-        sendtag: c_int, source: c_int, recvtag: c_int, comm: Comm, status: *mut Status) -> c_int
+    MPI_Sendrecv_replace PMPI_Sendrecv_replace oxmpi_Sendrecv_replace(buf: *mut c_void, count: c_int,
+        datatype: Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: Comm,
+        status: *mut Status) -> c_int
         => call(Fun::SendrecvReplace, On::Comm(comm), |cx| exchange::sendrecv_replace(cx, TargetArg::new(buf,
             i64::from(count), datatype), dest, sendtag, source, recvtag, comm, OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c(buf: *mut c_void, count: Count, datatype: Datatype, dest: c_int,
-        sendtag: c_int, source: c_int, recvtag: c_int, comm: Comm, status: *mut Status) -> c_int
+    MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c oxmpi_Sendrecv_replace_c(buf: *mut c_void, count: Count,
+        datatype: Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: Comm,
+        status: *mut Status) -> c_int
         => call(Fun::SendrecvReplaceC, On::Comm(comm), |cx| exchange::sendrecv_replace(cx, TargetArg::new(buf, count,
             datatype), dest, sendtag, source, recvtag, comm, OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Session_attach_buffer PMPI_Session_attach_buffer(session: Session, buffer: *mut c_void, size: c_int) -> c_int
+    MPI_Session_attach_buffer PMPI_Session_attach_buffer oxmpi_Session_attach_buffer(session: Session,
+        buffer: *mut c_void, size: c_int) -> c_int
         => call(Fun::SessionAttachBuffer, On::Session(session), |cx| buffers::session_attach_buffer(cx, session,
             buffer.expose_provenance(), i64::from(size)))
 }
 
 entry! {
-    MPI_Session_attach_buffer_c PMPI_Session_attach_buffer_c(session: Session, buffer: *mut c_void,
-        size: Count) -> c_int
+    MPI_Session_attach_buffer_c PMPI_Session_attach_buffer_c oxmpi_Session_attach_buffer_c(session: Session,
+        buffer: *mut c_void, size: Count) -> c_int
         => call(Fun::SessionAttachBufferC, On::Session(session), |cx| buffers::session_attach_buffer(cx, session,
             buffer.expose_provenance(), size))
 }
 
 entry! {
-    MPI_Session_detach_buffer PMPI_Session_detach_buffer(session: Session, buffer_addr: *mut c_void,
-        size: *mut c_int) -> c_int
+    MPI_Session_detach_buffer PMPI_Session_detach_buffer oxmpi_Session_detach_buffer(session: Session,
+        buffer_addr: *mut c_void, size: *mut c_int) -> c_int
         => call(Fun::SessionDetachBuffer, On::Session(session), |cx| made1(cx, (buffer_addr.cast::<usize>(),
             "buffer_addr"), || buffers::session_detach_buffer(cx, session, OutInt::narrow(size))))
 }
 
 entry! {
-    MPI_Session_detach_buffer_c PMPI_Session_detach_buffer_c(session: Session, buffer_addr: *mut c_void,
-        size: *mut Count) -> c_int
+    MPI_Session_detach_buffer_c PMPI_Session_detach_buffer_c oxmpi_Session_detach_buffer_c(session: Session,
+        buffer_addr: *mut c_void, size: *mut Count) -> c_int
         => call(Fun::SessionDetachBufferC, On::Session(session), |cx| made1(cx, (buffer_addr.cast::<usize>(),
             "buffer_addr"), || buffers::session_detach_buffer(cx, session, OutInt::wide(size))))
 }
 
 entry! {
-    MPI_Session_flush_buffer PMPI_Session_flush_buffer(session: Session) -> c_int
+    MPI_Session_flush_buffer PMPI_Session_flush_buffer oxmpi_Session_flush_buffer(session: Session) -> c_int
         => call(Fun::SessionFlushBuffer, On::Session(session), |cx| buffers::session_flush_buffer(cx, session))
 }
 
 entry! {
-    MPI_Session_iflush_buffer PMPI_Session_iflush_buffer(session: Session, request: *mut Request) -> c_int
+    MPI_Session_iflush_buffer PMPI_Session_iflush_buffer oxmpi_Session_iflush_buffer(session: Session,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::SessionIflushBuffer, On::Session(session), |cx| made1(cx, (request, "request"),
             || buffers::session_iflush_buffer(cx, session))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ssend PMPI_Ssend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
+    MPI_Ssend PMPI_Ssend oxmpi_Ssend(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
         comm: Comm) -> c_int
         => call(Fun::Ssend, On::Comm(comm), |cx| send::ssend(cx, SourceArg::new(buf, i64::from(count), datatype),
             dest, tag, comm))
 }
 
 entry! {
-    MPI_Ssend_c PMPI_Ssend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm) -> c_int
+    MPI_Ssend_c PMPI_Ssend_c oxmpi_Ssend_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int,
+        tag: c_int, comm: Comm) -> c_int
         => call(Fun::SsendC, On::Comm(comm), |cx| send::ssend(cx, SourceArg::new(buf, count, datatype), dest, tag,
             comm))
 }
 
 entry! {
-    MPI_Ssend_init PMPI_Ssend_init(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Ssend_init PMPI_Ssend_init oxmpi_Ssend_init(buf: *const c_void, count: c_int, datatype: Datatype, dest: c_int,
+        tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::SsendInit, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || persistent::ssend_init(cx, SourceArg::new(buf, i64::from(count), datatype), dest, tag, comm))),
             request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ssend_init_c PMPI_Ssend_init_c(buf: *const c_void, count: Count, datatype: Datatype, dest: c_int, tag: c_int,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Ssend_init_c PMPI_Ssend_init_c oxmpi_Ssend_init_c(buf: *const c_void, count: Count, datatype: Datatype,
+        dest: c_int, tag: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::SsendInitC, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || persistent::ssend_init(cx, SourceArg::new(buf, count, datatype), dest, tag, comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Start PMPI_Start(request: *mut Request) -> c_int
+    MPI_Start PMPI_Start oxmpi_Start(request: *mut Request) -> c_int
         => call(Fun::Start, On::World, |cx| persistent::start(cx, cell(request, "request")?))
 }
 
 entry! {
-    MPI_Startall PMPI_Startall(count: c_int, array_of_requests: *mut Request) -> c_int
+    MPI_Startall PMPI_Startall oxmpi_Startall(count: c_int, array_of_requests: *mut Request) -> c_int
         => call(Fun::Startall, On::World, |cx| persistent::startall(cx, Requests::new(array_of_requests,
             i64::from(count))))
 }
 
 entry! {
-    MPI_Status_get_error PMPI_Status_get_error(status: *const Status, error: *mut c_int) -> c_int
+    MPI_Status_get_error PMPI_Status_get_error oxmpi_Status_get_error(status: *const Status,
+        error: *mut c_int) -> c_int
         => call(Fun::StatusGetError, On::World, |_| out1((error, "error"),
             || status::status_get_error(read_status(status)?)))
 }
 
 entry! {
-    MPI_Status_get_source PMPI_Status_get_source(status: *const Status, source: *mut c_int) -> c_int
+    MPI_Status_get_source PMPI_Status_get_source oxmpi_Status_get_source(status: *const Status,
+        source: *mut c_int) -> c_int
         => call(Fun::StatusGetSource, On::World, |_| out1((source, "source"),
             || status::status_get_source(read_status(status)?)))
 }
 
 entry! {
-    MPI_Status_get_tag PMPI_Status_get_tag(status: *const Status, tag: *mut c_int) -> c_int
+    MPI_Status_get_tag PMPI_Status_get_tag oxmpi_Status_get_tag(status: *const Status, tag: *mut c_int) -> c_int
         => call(Fun::StatusGetTag, On::World, |_| out1((tag, "tag"), || status::status_get_tag(read_status(status)?)))
 }
 
 entry! {
-    MPI_Test PMPI_Test(request: *mut Request, flag: *mut c_int, status: *mut Status) -> c_int
+    MPI_Test PMPI_Test oxmpi_Test(request: *mut Request, flag: *mut c_int, status: *mut Status) -> c_int
         => call(Fun::Test, On::World, |cx| completion::test(cx, cell(request, "request")?, Out::new(flag),
             OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Test_cancelled PMPI_Test_cancelled(status: *const Status, flag: *mut c_int) -> c_int
+    MPI_Test_cancelled PMPI_Test_cancelled oxmpi_Test_cancelled(status: *const Status, flag: *mut c_int) -> c_int
         => call(Fun::TestCancelled, On::World, |_| out1((flag, "flag"),
             || status::test_cancelled(read_status(status)?)))
 }
 
 entry! {
-    MPI_Testall PMPI_Testall(count: c_int, array_of_requests: *mut Request, flag: *mut c_int,
+    MPI_Testall PMPI_Testall oxmpi_Testall(count: c_int, array_of_requests: *mut Request, flag: *mut c_int,
         array_of_statuses: *mut Status) -> c_int
         => call(Fun::Testall, On::World, |cx| several::testall(cx, Requests::new(array_of_requests, i64::from(count)),
             Out::new(flag), Statuses::new(array_of_statuses, i64::from(count))))
 }
 
 entry! {
-    MPI_Testany PMPI_Testany(count: c_int, array_of_requests: *mut Request, indx: *mut c_int, flag: *mut c_int,
-        status: *mut Status) -> c_int
+    MPI_Testany PMPI_Testany oxmpi_Testany(count: c_int, array_of_requests: *mut Request, indx: *mut c_int,
+        flag: *mut c_int, status: *mut Status) -> c_int
         => call(Fun::Testany, On::World, |cx| several::testany(cx, Requests::new(array_of_requests, i64::from(count)),
             Out::new(indx), Out::new(flag), OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Testsome PMPI_Testsome(incount: c_int, array_of_requests: *mut Request, outcount: *mut c_int,
+    MPI_Testsome PMPI_Testsome oxmpi_Testsome(incount: c_int, array_of_requests: *mut Request, outcount: *mut c_int,
         array_of_indices: *mut c_int, array_of_statuses: *mut Status) -> c_int
         => call(Fun::Testsome, On::World, |cx| several::testsome(cx, Requests::new(array_of_requests,
             i64::from(incount)), Out::new(outcount), OutArray::new(array_of_indices, i64::from(incount)),
@@ -575,25 +594,26 @@ entry! {
 }
 
 entry! {
-    MPI_Wait PMPI_Wait(request: *mut Request, status: *mut Status) -> c_int
+    MPI_Wait PMPI_Wait oxmpi_Wait(request: *mut Request, status: *mut Status) -> c_int
         => call(Fun::Wait, On::World, |cx| completion::wait(cx, cell(request, "request")?, OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Waitall PMPI_Waitall(count: c_int, array_of_requests: *mut Request, array_of_statuses: *mut Status) -> c_int
+    MPI_Waitall PMPI_Waitall oxmpi_Waitall(count: c_int, array_of_requests: *mut Request,
+        array_of_statuses: *mut Status) -> c_int
         => call(Fun::Waitall, On::World, |cx| several::waitall(cx, Requests::new(array_of_requests, i64::from(count)),
             Statuses::new(array_of_statuses, i64::from(count))))
 }
 
 entry! {
-    MPI_Waitany PMPI_Waitany(count: c_int, array_of_requests: *mut Request, indx: *mut c_int,
+    MPI_Waitany PMPI_Waitany oxmpi_Waitany(count: c_int, array_of_requests: *mut Request, indx: *mut c_int,
         status: *mut Status) -> c_int
         => call(Fun::Waitany, On::World, |cx| several::waitany(cx, Requests::new(array_of_requests, i64::from(count)),
             Out::new(indx), OutStatus::new(status)))
 }
 
 entry! {
-    MPI_Waitsome PMPI_Waitsome(incount: c_int, array_of_requests: *mut Request, outcount: *mut c_int,
+    MPI_Waitsome PMPI_Waitsome oxmpi_Waitsome(incount: c_int, array_of_requests: *mut Request, outcount: *mut c_int,
         array_of_indices: *mut c_int, array_of_statuses: *mut Status) -> c_int
         => call(Fun::Waitsome, On::World, |cx| several::waitsome(cx, Requests::new(array_of_requests,
             i64::from(incount)), Out::new(outcount), OutArray::new(array_of_indices, i64::from(incount)),

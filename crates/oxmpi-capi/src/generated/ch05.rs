@@ -13,54 +13,56 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Parrived PMPI_Parrived(request: Request, partition: c_int, flag: *mut c_int) -> c_int
+    MPI_Parrived PMPI_Parrived oxmpi_Parrived(request: Request, partition: c_int, flag: *mut c_int) -> c_int
         => call(Fun::Parrived, On::World, |cx| out1((flag, "flag"), || partitioned::parrived(cx, request, partition)))
 }
 
 entry! {
-    MPI_Pready PMPI_Pready(partition: c_int, request: Request) -> c_int
+    MPI_Pready PMPI_Pready oxmpi_Pready(partition: c_int, request: Request) -> c_int
         => call(Fun::Pready, On::World, |cx| partitioned::pready(cx, partition, request))
 }
 
 entry! {
-    MPI_Pready_list PMPI_Pready_list(length: c_int, array_of_partitions: *const c_int, request: Request) -> c_int
+    MPI_Pready_list PMPI_Pready_list oxmpi_Pready_list(length: c_int, array_of_partitions: *const c_int,
+        request: Request) -> c_int
         => call(Fun::PreadyList, On::World, |cx| partitioned::pready_list(cx, Array::new(array_of_partitions,
             i64::from(length)), request))
 }
 
 entry! {
-    MPI_Pready_range PMPI_Pready_range(partition_low: c_int, partition_high: c_int, request: Request) -> c_int
+    MPI_Pready_range PMPI_Pready_range oxmpi_Pready_range(partition_low: c_int, partition_high: c_int,
+        request: Request) -> c_int
         => call(Fun::PreadyRange, On::World, |cx| partitioned::pready_range(cx, partition_low, partition_high,
             request))
 }
 
 entry! {
-    MPI_Precv_init PMPI_Precv_init(buf: *mut c_void, partitions: c_int, count: c_int, datatype: Datatype, dest: c_int,
-        tag: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Precv_init PMPI_Precv_init oxmpi_Precv_init(buf: *mut c_void, partitions: c_int, count: c_int,
+        datatype: Datatype, dest: c_int, tag: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::PrecvInit, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || partitioned::precv_init(cx, TargetArg::new(buf, i64::from(count), datatype), partitions, dest, tag,
             comm, info))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Precv_init_c PMPI_Precv_init_c(buf: *mut c_void, partitions: c_int, count: Count, datatype: Datatype,
-        dest: c_int, tag: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Precv_init_c PMPI_Precv_init_c oxmpi_Precv_init_c(buf: *mut c_void, partitions: c_int, count: Count,
+        datatype: Datatype, dest: c_int, tag: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::PrecvInitC, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || partitioned::precv_init(cx, TargetArg::new(buf, count, datatype), partitions, dest, tag, comm, info))),
             request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Psend_init PMPI_Psend_init(buf: *const c_void, partitions: c_int, count: c_int, datatype: Datatype,
-        dest: c_int, tag: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Psend_init PMPI_Psend_init oxmpi_Psend_init(buf: *const c_void, partitions: c_int, count: c_int,
+        datatype: Datatype, dest: c_int, tag: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::PsendInit, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || partitioned::psend_init(cx, SourceArg::new(buf, i64::from(count), datatype), partitions, dest, tag,
             comm, info))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Psend_init_c PMPI_Psend_init_c(buf: *const c_void, partitions: c_int, count: Count, datatype: Datatype,
-        dest: c_int, tag: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Psend_init_c PMPI_Psend_init_c oxmpi_Psend_init_c(buf: *const c_void, partitions: c_int, count: Count,
+        datatype: Datatype, dest: c_int, tag: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::PsendInitC, On::Comm(comm), |cx| made1(cx, (request, "request"),
             || partitioned::psend_init(cx, SourceArg::new(buf, count, datatype), partitions, dest, tag, comm, info))),
             request, MPI_REQUEST_NULL)

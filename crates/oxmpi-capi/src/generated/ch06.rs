@@ -13,105 +13,111 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Aint_add PMPI_Aint_add(base: Aint, disp: Aint) -> Aint
+    MPI_Aint_add PMPI_Aint_add oxmpi_Aint_add(base: Aint, disp: Aint) -> Aint
         => datatype::aint_add(base, disp)
 }
 
 entry! {
-    MPI_Aint_diff PMPI_Aint_diff(addr1: Aint, addr2: Aint) -> Aint
+    MPI_Aint_diff PMPI_Aint_diff oxmpi_Aint_diff(addr1: Aint, addr2: Aint) -> Aint
         => datatype::aint_diff(addr1, addr2)
 }
 
 entry! {
-    MPI_Get_address PMPI_Get_address(location: *const c_void, address: *mut Aint) -> c_int
+    MPI_Get_address PMPI_Get_address oxmpi_Get_address(location: *const c_void, address: *mut Aint) -> c_int
         => call(Fun::GetAddress, On::World, |_| out1((address, "address"), || datatype::get_address(location)))
 }
 
 entry! {
-    MPI_Get_elements PMPI_Get_elements(status: *const Status, datatype: Datatype, count: *mut c_int) -> c_int
+    MPI_Get_elements PMPI_Get_elements oxmpi_Get_elements(status: *const Status, datatype: Datatype,
+        count: *mut c_int) -> c_int
         => call(Fun::GetElements, On::World, |cx| datatype::get_elements(cx, read_status(status)?, datatype,
             OutInt::narrow(count)))
 }
 
 entry! {
-    MPI_Get_elements_c PMPI_Get_elements_c(status: *const Status, datatype: Datatype, count: *mut Count) -> c_int
+    MPI_Get_elements_c PMPI_Get_elements_c oxmpi_Get_elements_c(status: *const Status, datatype: Datatype,
+        count: *mut Count) -> c_int
         => call(Fun::GetElementsC, On::World, |cx| datatype::get_elements(cx, read_status(status)?, datatype,
             OutInt::wide(count)))
 }
 
 entry! {
-    MPI_Pack PMPI_Pack(inbuf: *const c_void, incount: c_int, datatype: Datatype, outbuf: *mut c_void, outsize: c_int,
-        position: *mut c_int, comm: Comm) -> c_int
+    MPI_Pack PMPI_Pack oxmpi_Pack(inbuf: *const c_void, incount: c_int, datatype: Datatype, outbuf: *mut c_void,
+        outsize: c_int, position: *mut c_int, comm: Comm) -> c_int
         => call(Fun::Pack, On::Comm(comm), |cx| pack::pack(cx, SourceArg::new(inbuf, i64::from(incount), datatype),
             PackedTarget::new(outbuf, i64::from(outsize)), OutInt::narrow(position), comm))
 }
 
 entry! {
-    MPI_Pack_c PMPI_Pack_c(inbuf: *const c_void, incount: Count, datatype: Datatype, outbuf: *mut c_void,
+    MPI_Pack_c PMPI_Pack_c oxmpi_Pack_c(inbuf: *const c_void, incount: Count, datatype: Datatype, outbuf: *mut c_void,
         outsize: Count, position: *mut Count, comm: Comm) -> c_int
         => call(Fun::PackC, On::Comm(comm), |cx| pack::pack(cx, SourceArg::new(inbuf, incount, datatype),
             PackedTarget::new(outbuf, outsize), OutInt::wide(position), comm))
 }
 
 entry! {
-    MPI_Pack_external PMPI_Pack_external(datarep: *const c_char, inbuf: *const c_void, incount: c_int,
-        datatype: Datatype, outbuf: *mut c_void, outsize: Aint, position: *mut Aint) -> c_int
+    MPI_Pack_external PMPI_Pack_external oxmpi_Pack_external(datarep: *const c_char, inbuf: *const c_void,
+        incount: c_int, datatype: Datatype, outbuf: *mut c_void, outsize: Aint, position: *mut Aint) -> c_int
         => call(Fun::PackExternal, On::World, |cx| pack::pack_external(cx, text(datarep, "datarep")?,
             SourceArg::new(inbuf, i64::from(incount), datatype), PackedTarget::new(outbuf, outsize),
             OutInt::wide(position)))
 }
 
 entry! {
-    MPI_Pack_external_c PMPI_Pack_external_c(datarep: *const c_char, inbuf: *const c_void, incount: Count,
-        datatype: Datatype, outbuf: *mut c_void, outsize: Count, position: *mut Count) -> c_int
+    MPI_Pack_external_c PMPI_Pack_external_c oxmpi_Pack_external_c(datarep: *const c_char, inbuf: *const c_void,
+        incount: Count, datatype: Datatype, outbuf: *mut c_void, outsize: Count, position: *mut Count) -> c_int
         => call(Fun::PackExternalC, On::World, |cx| pack::pack_external(cx, text(datarep, "datarep")?,
             SourceArg::new(inbuf, incount, datatype), PackedTarget::new(outbuf, outsize), OutInt::wide(position)))
 }
 
 entry! {
-    MPI_Pack_external_size PMPI_Pack_external_size(datarep: *const c_char, incount: c_int, datatype: Datatype,
-        size: *mut Aint) -> c_int
+    MPI_Pack_external_size PMPI_Pack_external_size oxmpi_Pack_external_size(datarep: *const c_char, incount: c_int,
+        datatype: Datatype, size: *mut Aint) -> c_int
         => call(Fun::PackExternalSize, On::World, |cx| pack::pack_external_size(cx, text(datarep, "datarep")?,
             i64::from(incount), datatype, OutInt::wide(size)))
 }
 
 entry! {
-    MPI_Pack_external_size_c PMPI_Pack_external_size_c(datarep: *const c_char, incount: Count, datatype: Datatype,
-        size: *mut Count) -> c_int
+    MPI_Pack_external_size_c PMPI_Pack_external_size_c oxmpi_Pack_external_size_c(datarep: *const c_char,
+        incount: Count, datatype: Datatype, size: *mut Count) -> c_int
         => call(Fun::PackExternalSizeC, On::World, |cx| pack::pack_external_size(cx, text(datarep, "datarep")?,
             incount, datatype, OutInt::wide(size)))
 }
 
 entry! {
-    MPI_Pack_size PMPI_Pack_size(incount: c_int, datatype: Datatype, comm: Comm, size: *mut c_int) -> c_int
+    MPI_Pack_size PMPI_Pack_size oxmpi_Pack_size(incount: c_int, datatype: Datatype, comm: Comm,
+        size: *mut c_int) -> c_int
         => call(Fun::PackSize, On::Comm(comm), |cx| pack::pack_size(cx, i64::from(incount), datatype, comm,
             OutInt::narrow(size)))
 }
 
 entry! {
-    MPI_Pack_size_c PMPI_Pack_size_c(incount: Count, datatype: Datatype, comm: Comm, size: *mut Count) -> c_int
+    MPI_Pack_size_c PMPI_Pack_size_c oxmpi_Pack_size_c(incount: Count, datatype: Datatype, comm: Comm,
+        size: *mut Count) -> c_int
         => call(Fun::PackSizeC, On::Comm(comm), |cx| pack::pack_size(cx, incount, datatype, comm, OutInt::wide(size)))
 }
 
 entry! {
-    MPI_Type_commit PMPI_Type_commit(datatype: *mut Datatype) -> c_int
+    MPI_Type_commit PMPI_Type_commit oxmpi_Type_commit(datatype: *mut Datatype) -> c_int
         => call(Fun::TypeCommit, On::World, |cx| datatype::type_commit(cx, cell(datatype, "datatype")?))
 }
 
 entry! {
-    MPI_Type_contiguous PMPI_Type_contiguous(count: c_int, oldtype: Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_contiguous PMPI_Type_contiguous oxmpi_Type_contiguous(count: c_int, oldtype: Datatype,
+        newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeContiguous, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_contiguous(cx, i64::from(count), oldtype))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_contiguous_c PMPI_Type_contiguous_c(count: Count, oldtype: Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_contiguous_c PMPI_Type_contiguous_c oxmpi_Type_contiguous_c(count: Count, oldtype: Datatype,
+        newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeContiguousC, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_contiguous(cx, count, oldtype))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_darray PMPI_Type_create_darray(size: c_int, rank: c_int, ndims: c_int,
+    MPI_Type_create_darray PMPI_Type_create_darray oxmpi_Type_create_darray(size: c_int, rank: c_int, ndims: c_int,
         array_of_gsizes: *const c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int,
         array_of_psizes: *const c_int, order: c_int, oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateDarray, On::World, |cx| made1(cx, (newtype, "newtype"),
@@ -122,8 +128,8 @@ entry! {
 }
 
 entry! {
-    MPI_Type_create_darray_c PMPI_Type_create_darray_c(size: c_int, rank: c_int, ndims: c_int,
-        array_of_gsizes: *const Count, array_of_distribs: *const c_int, array_of_dargs: *const c_int,
+    MPI_Type_create_darray_c PMPI_Type_create_darray_c oxmpi_Type_create_darray_c(size: c_int, rank: c_int,
+        ndims: c_int, array_of_gsizes: *const Count, array_of_distribs: *const c_int, array_of_dargs: *const c_int,
         array_of_psizes: *const c_int, order: c_int, oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateDarrayC, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_darray(cx, size, rank, ndims, IntArray::wide(array_of_gsizes, i64::from(ndims)),
@@ -132,85 +138,88 @@ entry! {
 }
 
 entry! {
-    MPI_Type_create_hindexed PMPI_Type_create_hindexed(count: c_int, array_of_blocklengths: *const c_int,
-        array_of_displacements: *const Aint, oldtype: Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_hindexed PMPI_Type_create_hindexed oxmpi_Type_create_hindexed(count: c_int,
+        array_of_blocklengths: *const c_int, array_of_displacements: *const Aint, oldtype: Datatype,
+        newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateHindexed, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_hindexed(cx, IntArray::narrow(array_of_blocklengths, i64::from(count)),
             IntArray::wide(array_of_displacements, i64::from(count)), oldtype))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_hindexed_c PMPI_Type_create_hindexed_c(count: Count, array_of_blocklengths: *const Count,
-        array_of_displacements: *const Count, oldtype: Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_hindexed_c PMPI_Type_create_hindexed_c oxmpi_Type_create_hindexed_c(count: Count,
+        array_of_blocklengths: *const Count, array_of_displacements: *const Count, oldtype: Datatype,
+        newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateHindexedC, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_hindexed(cx, IntArray::wide(array_of_blocklengths, count),
             IntArray::wide(array_of_displacements, count), oldtype))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_hindexed_block PMPI_Type_create_hindexed_block(count: c_int, blocklength: c_int,
-        array_of_displacements: *const Aint, oldtype: Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_hindexed_block PMPI_Type_create_hindexed_block oxmpi_Type_create_hindexed_block(count: c_int,
+        blocklength: c_int, array_of_displacements: *const Aint, oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateHindexedBlock, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_hindexed_block(cx, i64::from(blocklength), IntArray::wide(array_of_displacements,
             i64::from(count)), oldtype))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_hindexed_block_c PMPI_Type_create_hindexed_block_c(count: Count, blocklength: Count,
-        array_of_displacements: *const Count, oldtype: Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_hindexed_block_c PMPI_Type_create_hindexed_block_c oxmpi_Type_create_hindexed_block_c(count: Count,
+        blocklength: Count, array_of_displacements: *const Count, oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateHindexedBlockC, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_hindexed_block(cx, blocklength, IntArray::wide(array_of_displacements, count),
             oldtype))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_hvector PMPI_Type_create_hvector(count: c_int, blocklength: c_int, stride: Aint,
-        oldtype: Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_hvector PMPI_Type_create_hvector oxmpi_Type_create_hvector(count: c_int, blocklength: c_int,
+        stride: Aint, oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateHvector, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_hvector(cx, i64::from(count), i64::from(blocklength), stride, oldtype))),
             newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_hvector_c PMPI_Type_create_hvector_c(count: Count, blocklength: Count, stride: Count,
-        oldtype: Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_hvector_c PMPI_Type_create_hvector_c oxmpi_Type_create_hvector_c(count: Count, blocklength: Count,
+        stride: Count, oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateHvectorC, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_hvector(cx, count, blocklength, stride, oldtype))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_indexed_block PMPI_Type_create_indexed_block(count: c_int, blocklength: c_int,
-        array_of_displacements: *const c_int, oldtype: Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_indexed_block PMPI_Type_create_indexed_block oxmpi_Type_create_indexed_block(count: c_int,
+        blocklength: c_int, array_of_displacements: *const c_int, oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateIndexedBlock, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_indexed_block(cx, i64::from(blocklength),
             IntArray::narrow(array_of_displacements, i64::from(count)), oldtype))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_indexed_block_c PMPI_Type_create_indexed_block_c(count: Count, blocklength: Count,
-        array_of_displacements: *const Count, oldtype: Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_indexed_block_c PMPI_Type_create_indexed_block_c oxmpi_Type_create_indexed_block_c(count: Count,
+        blocklength: Count, array_of_displacements: *const Count, oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateIndexedBlockC, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_indexed_block(cx, blocklength, IntArray::wide(array_of_displacements, count),
             oldtype))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_resized PMPI_Type_create_resized(oldtype: Datatype, lb: Aint, extent: Aint,
-        newtype: *mut Datatype) -> c_int
+    MPI_Type_create_resized PMPI_Type_create_resized oxmpi_Type_create_resized(oldtype: Datatype, lb: Aint,
+        extent: Aint, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateResized, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_resized(cx, oldtype, lb, extent))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_resized_c PMPI_Type_create_resized_c(oldtype: Datatype, lb: Count, extent: Count,
-        newtype: *mut Datatype) -> c_int
+    MPI_Type_create_resized_c PMPI_Type_create_resized_c oxmpi_Type_create_resized_c(oldtype: Datatype, lb: Count,
+        extent: Count, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateResizedC, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_resized(cx, oldtype, lb, extent))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_struct PMPI_Type_create_struct(count: c_int, array_of_blocklengths: *const c_int,
-        array_of_displacements: *const Aint, array_of_types: *const Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_struct PMPI_Type_create_struct oxmpi_Type_create_struct(count: c_int,
+        array_of_blocklengths: *const c_int, array_of_displacements: *const Aint, array_of_types: *const Datatype,
+        newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateStruct, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_struct(cx, IntArray::narrow(array_of_blocklengths, i64::from(count)),
             IntArray::wide(array_of_displacements, i64::from(count)), Array::new(array_of_types, i64::from(count))))),
@@ -218,8 +227,9 @@ entry! {
 }
 
 entry! {
-    MPI_Type_create_struct_c PMPI_Type_create_struct_c(count: Count, array_of_blocklengths: *const Count,
-        array_of_displacements: *const Count, array_of_types: *const Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_struct_c PMPI_Type_create_struct_c oxmpi_Type_create_struct_c(count: Count,
+        array_of_blocklengths: *const Count, array_of_displacements: *const Count, array_of_types: *const Datatype,
+        newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateStructC, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_struct(cx, IntArray::wide(array_of_blocklengths, count),
             IntArray::wide(array_of_displacements, count), Array::new(array_of_types, count)))), newtype,
@@ -227,9 +237,9 @@ entry! {
 }
 
 entry! {
-    MPI_Type_create_subarray PMPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_int,
-        array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: Datatype,
-        newtype: *mut Datatype) -> c_int
+    MPI_Type_create_subarray PMPI_Type_create_subarray oxmpi_Type_create_subarray(ndims: c_int,
+        array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int,
+        oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateSubarray, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_subarray(cx, ndims, IntArray::narrow(array_of_sizes, i64::from(ndims)),
             IntArray::narrow(array_of_subsizes, i64::from(ndims)), IntArray::narrow(array_of_starts,
@@ -237,9 +247,9 @@ entry! {
 }
 
 entry! {
-    MPI_Type_create_subarray_c PMPI_Type_create_subarray_c(ndims: c_int, array_of_sizes: *const Count,
-        array_of_subsizes: *const Count, array_of_starts: *const Count, order: c_int, oldtype: Datatype,
-        newtype: *mut Datatype) -> c_int
+    MPI_Type_create_subarray_c PMPI_Type_create_subarray_c oxmpi_Type_create_subarray_c(ndims: c_int,
+        array_of_sizes: *const Count, array_of_subsizes: *const Count, array_of_starts: *const Count, order: c_int,
+        oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateSubarrayC, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_subarray(cx, ndims, IntArray::wide(array_of_sizes, i64::from(ndims)),
             IntArray::wide(array_of_subsizes, i64::from(ndims)), IntArray::wide(array_of_starts, i64::from(ndims)),
@@ -247,19 +257,19 @@ entry! {
 }
 
 entry! {
-    MPI_Type_dup PMPI_Type_dup(oldtype: Datatype, newtype: *mut Datatype) -> c_int
+    MPI_Type_dup PMPI_Type_dup oxmpi_Type_dup(oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeDup, On::World, |cx| made1(cx, (newtype, "newtype"), || datatype::type_dup(cx,
             oldtype))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_free PMPI_Type_free(datatype: *mut Datatype) -> c_int
+    MPI_Type_free PMPI_Type_free oxmpi_Type_free(datatype: *mut Datatype) -> c_int
         => call(Fun::TypeFree, On::World, |cx| datatype::type_free(cx, cell(datatype, "datatype")?))
 }
 
 entry! {
-    MPI_Type_get_contents PMPI_Type_get_contents(datatype: Datatype, max_integers: c_int, max_addresses: c_int,
-        max_datatypes: c_int, array_of_integers: *mut c_int, array_of_addresses: *mut Aint,
+    MPI_Type_get_contents PMPI_Type_get_contents oxmpi_Type_get_contents(datatype: Datatype, max_integers: c_int,
+        max_addresses: c_int, max_datatypes: c_int, array_of_integers: *mut c_int, array_of_addresses: *mut Aint,
         array_of_datatypes: *mut Datatype) -> c_int
         => call(Fun::TypeGetContents, On::World, |cx| type_contents::type_get_contents(cx, datatype,
             OutArray::new(array_of_integers, i64::from(max_integers)), OutArray::new(array_of_addresses,
@@ -267,16 +277,17 @@ entry! {
 }
 
 entry! {
-    MPI_Type_get_contents_c PMPI_Type_get_contents_c(datatype: Datatype, max_integers: Count, max_addresses: Count,
-        max_large_counts: Count, max_datatypes: Count, array_of_integers: *mut c_int, array_of_addresses: *mut Aint,
-        array_of_large_counts: *mut Count, array_of_datatypes: *mut Datatype) -> c_int
+    MPI_Type_get_contents_c PMPI_Type_get_contents_c oxmpi_Type_get_contents_c(datatype: Datatype,
+        max_integers: Count, max_addresses: Count, max_large_counts: Count, max_datatypes: Count,
+        array_of_integers: *mut c_int, array_of_addresses: *mut Aint, array_of_large_counts: *mut Count,
+        array_of_datatypes: *mut Datatype) -> c_int
         => call(Fun::TypeGetContentsC, On::World, |cx| type_contents::type_get_contents_c(cx, datatype,
             OutArray::new(array_of_integers, max_integers), OutArray::new(array_of_addresses, max_addresses),
             OutArray::new(array_of_large_counts, max_large_counts), OutArray::new(array_of_datatypes, max_datatypes)))
 }
 
 entry! {
-    MPI_Type_get_envelope PMPI_Type_get_envelope(datatype: Datatype, num_integers: *mut c_int,
+    MPI_Type_get_envelope PMPI_Type_get_envelope oxmpi_Type_get_envelope(datatype: Datatype, num_integers: *mut c_int,
         num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int) -> c_int
         => call(Fun::TypeGetEnvelope, On::World, |cx| out4((num_integers, "num_integers"), (num_addresses,
             "num_addresses"), (num_datatypes, "num_datatypes"), (combiner, "combiner"),
@@ -284,8 +295,8 @@ entry! {
 }
 
 entry! {
-    MPI_Type_get_envelope_c PMPI_Type_get_envelope_c(datatype: Datatype, num_integers: *mut Count,
-        num_addresses: *mut Count, num_large_counts: *mut Count, num_datatypes: *mut Count,
+    MPI_Type_get_envelope_c PMPI_Type_get_envelope_c oxmpi_Type_get_envelope_c(datatype: Datatype,
+        num_integers: *mut Count, num_addresses: *mut Count, num_large_counts: *mut Count, num_datatypes: *mut Count,
         combiner: *mut c_int) -> c_int
         => call(Fun::TypeGetEnvelopeC, On::World, |cx| out5((num_integers, "num_integers"), (num_addresses,
             "num_addresses"), (num_large_counts, "num_large_counts"), (num_datatypes, "num_datatypes"), (combiner,
@@ -293,33 +304,35 @@ entry! {
 }
 
 entry! {
-    MPI_Type_get_extent PMPI_Type_get_extent(datatype: Datatype, lb: *mut Aint, extent: *mut Aint) -> c_int
+    MPI_Type_get_extent PMPI_Type_get_extent oxmpi_Type_get_extent(datatype: Datatype, lb: *mut Aint,
+        extent: *mut Aint) -> c_int
         => call(Fun::TypeGetExtent, On::World, |cx| datatype::type_get_extent(cx, datatype, OutInt::wide(lb),
             OutInt::wide(extent)))
 }
 
 entry! {
-    MPI_Type_get_extent_c PMPI_Type_get_extent_c(datatype: Datatype, lb: *mut Count, extent: *mut Count) -> c_int
+    MPI_Type_get_extent_c PMPI_Type_get_extent_c oxmpi_Type_get_extent_c(datatype: Datatype, lb: *mut Count,
+        extent: *mut Count) -> c_int
         => call(Fun::TypeGetExtentC, On::World, |cx| datatype::type_get_extent(cx, datatype, OutInt::wide(lb),
             OutInt::wide(extent)))
 }
 
 entry! {
-    MPI_Type_get_true_extent PMPI_Type_get_true_extent(datatype: Datatype, true_lb: *mut Aint,
-        true_extent: *mut Aint) -> c_int
+    MPI_Type_get_true_extent PMPI_Type_get_true_extent oxmpi_Type_get_true_extent(datatype: Datatype,
+        true_lb: *mut Aint, true_extent: *mut Aint) -> c_int
         => call(Fun::TypeGetTrueExtent, On::World, |cx| datatype::type_get_true_extent(cx, datatype,
             OutInt::wide(true_lb), OutInt::wide(true_extent)))
 }
 
 entry! {
-    MPI_Type_get_true_extent_c PMPI_Type_get_true_extent_c(datatype: Datatype, true_lb: *mut Count,
-        true_extent: *mut Count) -> c_int
+    MPI_Type_get_true_extent_c PMPI_Type_get_true_extent_c oxmpi_Type_get_true_extent_c(datatype: Datatype,
+        true_lb: *mut Count, true_extent: *mut Count) -> c_int
         => call(Fun::TypeGetTrueExtentC, On::World, |cx| datatype::type_get_true_extent(cx, datatype,
             OutInt::wide(true_lb), OutInt::wide(true_extent)))
 }
 
 entry! {
-    MPI_Type_indexed PMPI_Type_indexed(count: c_int, array_of_blocklengths: *const c_int,
+    MPI_Type_indexed PMPI_Type_indexed oxmpi_Type_indexed(count: c_int, array_of_blocklengths: *const c_int,
         array_of_displacements: *const c_int, oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeIndexed, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_indexed(cx, IntArray::narrow(array_of_blocklengths, i64::from(count)),
@@ -327,7 +340,7 @@ entry! {
 }
 
 entry! {
-    MPI_Type_indexed_c PMPI_Type_indexed_c(count: Count, array_of_blocklengths: *const Count,
+    MPI_Type_indexed_c PMPI_Type_indexed_c oxmpi_Type_indexed_c(count: Count, array_of_blocklengths: *const Count,
         array_of_displacements: *const Count, oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeIndexedC, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_indexed(cx, IntArray::wide(array_of_blocklengths, count),
@@ -335,54 +348,54 @@ entry! {
 }
 
 entry! {
-    MPI_Type_size PMPI_Type_size(datatype: Datatype, size: *mut c_int) -> c_int
+    MPI_Type_size PMPI_Type_size oxmpi_Type_size(datatype: Datatype, size: *mut c_int) -> c_int
         => call(Fun::TypeSize, On::World, |cx| datatype::type_size(cx, datatype, OutInt::narrow(size)))
 }
 
 entry! {
-    MPI_Type_size_c PMPI_Type_size_c(datatype: Datatype, size: *mut Count) -> c_int
+    MPI_Type_size_c PMPI_Type_size_c oxmpi_Type_size_c(datatype: Datatype, size: *mut Count) -> c_int
         => call(Fun::TypeSizeC, On::World, |cx| datatype::type_size(cx, datatype, OutInt::wide(size)))
 }
 
 entry! {
-    MPI_Type_vector PMPI_Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: Datatype,
-        newtype: *mut Datatype) -> c_int
+    MPI_Type_vector PMPI_Type_vector oxmpi_Type_vector(count: c_int, blocklength: c_int, stride: c_int,
+        oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeVector, On::World, |cx| made1(cx, (newtype, "newtype"), || datatype::type_vector(cx,
             i64::from(count), i64::from(blocklength), i64::from(stride), oldtype))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_vector_c PMPI_Type_vector_c(count: Count, blocklength: Count, stride: Count, oldtype: Datatype,
-        newtype: *mut Datatype) -> c_int
+    MPI_Type_vector_c PMPI_Type_vector_c oxmpi_Type_vector_c(count: Count, blocklength: Count, stride: Count,
+        oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeVectorC, On::World, |cx| made1(cx, (newtype, "newtype"), || datatype::type_vector(cx,
             count, blocklength, stride, oldtype))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Unpack PMPI_Unpack(inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void,
-        outcount: c_int, datatype: Datatype, comm: Comm) -> c_int
+    MPI_Unpack PMPI_Unpack oxmpi_Unpack(inbuf: *const c_void, insize: c_int, position: *mut c_int,
+        outbuf: *mut c_void, outcount: c_int, datatype: Datatype, comm: Comm) -> c_int
         => call(Fun::Unpack, On::Comm(comm), |cx| pack::unpack(cx, PackedSource::new(inbuf, i64::from(insize)),
             OutInt::narrow(position), TargetArg::new(outbuf, i64::from(outcount), datatype), comm))
 }
 
 entry! {
-    MPI_Unpack_c PMPI_Unpack_c(inbuf: *const c_void, insize: Count, position: *mut Count, outbuf: *mut c_void,
-        outcount: Count, datatype: Datatype, comm: Comm) -> c_int
+    MPI_Unpack_c PMPI_Unpack_c oxmpi_Unpack_c(inbuf: *const c_void, insize: Count, position: *mut Count,
+        outbuf: *mut c_void, outcount: Count, datatype: Datatype, comm: Comm) -> c_int
         => call(Fun::UnpackC, On::Comm(comm), |cx| pack::unpack(cx, PackedSource::new(inbuf, insize),
             OutInt::wide(position), TargetArg::new(outbuf, outcount, datatype), comm))
 }
 
 entry! {
-    MPI_Unpack_external PMPI_Unpack_external(datarep: *const c_char, inbuf: *const c_void, insize: Aint,
-        position: *mut Aint, outbuf: *mut c_void, outcount: c_int, datatype: Datatype) -> c_int
+    MPI_Unpack_external PMPI_Unpack_external oxmpi_Unpack_external(datarep: *const c_char, inbuf: *const c_void,
+        insize: Aint, position: *mut Aint, outbuf: *mut c_void, outcount: c_int, datatype: Datatype) -> c_int
         => call(Fun::UnpackExternal, On::World, |cx| pack::unpack_external(cx, text(datarep, "datarep")?,
             PackedSource::new(inbuf, insize), OutInt::wide(position), TargetArg::new(outbuf, i64::from(outcount),
             datatype)))
 }
 
 entry! {
-    MPI_Unpack_external_c PMPI_Unpack_external_c(datarep: *const c_char, inbuf: *const c_void, insize: Count,
-        position: *mut Count, outbuf: *mut c_void, outcount: Count, datatype: Datatype) -> c_int
+    MPI_Unpack_external_c PMPI_Unpack_external_c oxmpi_Unpack_external_c(datarep: *const c_char, inbuf: *const c_void,
+        insize: Count, position: *mut Count, outbuf: *mut c_void, outcount: Count, datatype: Datatype) -> c_int
         => call(Fun::UnpackExternalC, On::World, |cx| pack::unpack_external(cx, text(datarep, "datarep")?,
             PackedSource::new(inbuf, insize), OutInt::wide(position), TargetArg::new(outbuf, outcount, datatype)))
 }

@@ -14,22 +14,22 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Allgather PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: c_int, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Allgather PMPI_Allgather oxmpi_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::Allgather, On::Comm(comm), |cx| coll::allgather(cx, Blocking, Block::new(sendbuf,
             i64::from(sendcount), sendtype), Block::new(recvbuf, i64::from(recvcount), recvtype), comm))
 }
 
 entry! {
-    MPI_Allgather_c PMPI_Allgather_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
+    MPI_Allgather_c PMPI_Allgather_c oxmpi_Allgather_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
         recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::AllgatherC, On::Comm(comm), |cx| coll::allgather(cx, Blocking, Block::new(sendbuf, sendcount,
             sendtype), Block::new(recvbuf, recvcount, recvtype), comm))
 }
 
 entry! {
-    MPI_Allgather_init PMPI_Allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm, info: Info,
+    MPI_Allgather_init PMPI_Allgather_init oxmpi_Allgather_init(sendbuf: *const c_void, sendcount: c_int,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm, info: Info,
         request: *mut Request) -> c_int
         => or_null(call(Fun::AllgatherInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::allgather(cx, Persistent(info), Block::new(sendbuf, i64::from(sendcount), sendtype),
@@ -37,8 +37,8 @@ entry! {
 }
 
 entry! {
-    MPI_Allgather_init_c PMPI_Allgather_init_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm, info: Info,
+    MPI_Allgather_init_c PMPI_Allgather_init_c oxmpi_Allgather_init_c(sendbuf: *const c_void, sendcount: Count,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm, info: Info,
         request: *mut Request) -> c_int
         => or_null(call(Fun::AllgatherInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::allgather(cx, Persistent(info), Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf,
@@ -46,24 +46,25 @@ entry! {
 }
 
 entry! {
-    MPI_Allgatherv PMPI_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Allgatherv PMPI_Allgatherv oxmpi_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::Allgatherv, On::Comm(comm), |cx| coll::allgatherv(cx, Blocking, Block::new(sendbuf,
             i64::from(sendcount), sendtype), Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs),
             recvtype), comm))
 }
 
 entry! {
-    MPI_Allgatherv_c PMPI_Allgatherv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Allgatherv_c PMPI_Allgatherv_c oxmpi_Allgatherv_c(sendbuf: *const c_void, sendcount: Count,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype,
+        comm: Comm) -> c_int
         => call(Fun::AllgathervC, On::Comm(comm), |cx| coll::allgatherv(cx, Blocking, Block::new(sendbuf, sendcount,
             sendtype), Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype), comm))
 }
 
 entry! {
-    MPI_Allgatherv_init PMPI_Allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, comm: Comm,
-        info: Info, request: *mut Request) -> c_int
+    MPI_Allgatherv_init PMPI_Allgatherv_init oxmpi_Allgatherv_init(sendbuf: *const c_void, sendcount: c_int,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype,
+        comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::AllgathervInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::allgatherv(cx, Persistent(info), Block::new(sendbuf, i64::from(sendcount), sendtype),
             Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype), comm))), request,
@@ -71,61 +72,61 @@ entry! {
 }
 
 entry! {
-    MPI_Allgatherv_init_c PMPI_Allgatherv_init_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, comm: Comm,
-        info: Info, request: *mut Request) -> c_int
+    MPI_Allgatherv_init_c PMPI_Allgatherv_init_c oxmpi_Allgatherv_init_c(sendbuf: *const c_void, sendcount: Count,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype,
+        comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::AllgathervInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::allgatherv(cx, Persistent(info), Block::new(sendbuf, sendcount, sendtype), Blocks::new(recvbuf,
             Ints::wide(recvcounts), Ints::wide(displs), recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Allreduce PMPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype,
-        op: Op, comm: Comm) -> c_int
+    MPI_Allreduce PMPI_Allreduce oxmpi_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int,
+        datatype: Datatype, op: Op, comm: Comm) -> c_int
         => call(Fun::Allreduce, On::Comm(comm), |cx| coll::allreduce(cx, Blocking, Operands::new(sendbuf, recvbuf,
             datatype, op), i64::from(count), comm))
 }
 
 entry! {
-    MPI_Allreduce_c PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: Datatype,
-        op: Op, comm: Comm) -> c_int
+    MPI_Allreduce_c PMPI_Allreduce_c oxmpi_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count,
+        datatype: Datatype, op: Op, comm: Comm) -> c_int
         => call(Fun::AllreduceC, On::Comm(comm), |cx| coll::allreduce(cx, Blocking, Operands::new(sendbuf, recvbuf,
             datatype, op), count, comm))
 }
 
 entry! {
-    MPI_Allreduce_init PMPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int,
-        datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Allreduce_init PMPI_Allreduce_init oxmpi_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void,
+        count: c_int, datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::AllreduceInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::allreduce(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count),
             comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Allreduce_init_c PMPI_Allreduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count,
-        datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Allreduce_init_c PMPI_Allreduce_init_c oxmpi_Allreduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void,
+        count: Count, datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::AllreduceInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::allreduce(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm))),
             request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Alltoall PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: c_int, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Alltoall PMPI_Alltoall oxmpi_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::Alltoall, On::Comm(comm), |cx| coll::alltoall(cx, Blocking, Block::new(sendbuf,
             i64::from(sendcount), sendtype), Block::new(recvbuf, i64::from(recvcount), recvtype), comm))
 }
 
 entry! {
-    MPI_Alltoall_c PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: Count, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Alltoall_c PMPI_Alltoall_c oxmpi_Alltoall_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::AlltoallC, On::Comm(comm), |cx| coll::alltoall(cx, Blocking, Block::new(sendbuf, sendcount,
             sendtype), Block::new(recvbuf, recvcount, recvtype), comm))
 }
 
 entry! {
-    MPI_Alltoall_init PMPI_Alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm, info: Info,
+    MPI_Alltoall_init PMPI_Alltoall_init oxmpi_Alltoall_init(sendbuf: *const c_void, sendcount: c_int,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm, info: Info,
         request: *mut Request) -> c_int
         => or_null(call(Fun::AlltoallInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::alltoall(cx, Persistent(info), Block::new(sendbuf, i64::from(sendcount), sendtype),
@@ -133,8 +134,8 @@ entry! {
 }
 
 entry! {
-    MPI_Alltoall_init_c PMPI_Alltoall_init_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm, info: Info,
+    MPI_Alltoall_init_c PMPI_Alltoall_init_c oxmpi_Alltoall_init_c(sendbuf: *const c_void, sendcount: Count,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm, info: Info,
         request: *mut Request) -> c_int
         => or_null(call(Fun::AlltoallInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::alltoall(cx, Persistent(info), Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf,
@@ -142,27 +143,27 @@ entry! {
 }
 
 entry! {
-    MPI_Alltoallv PMPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: Datatype,
-        comm: Comm) -> c_int
+    MPI_Alltoallv PMPI_Alltoallv oxmpi_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int,
+        sdispls: *const c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int,
+        rdispls: *const c_int, recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::Alltoallv, On::Comm(comm), |cx| coll::alltoallv(cx, Blocking, Blocks::new(sendbuf,
             Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype), Blocks::new(recvbuf, Ints::narrow(recvcounts),
             Ints::narrow(rdispls), recvtype), comm))
 }
 
 entry! {
-    MPI_Alltoallv_c PMPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const Count, sdispls: *const Aint,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, rdispls: *const Aint, recvtype: Datatype,
-        comm: Comm) -> c_int
+    MPI_Alltoallv_c PMPI_Alltoallv_c oxmpi_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const Count,
+        sdispls: *const Aint, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count,
+        rdispls: *const Aint, recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::AlltoallvC, On::Comm(comm), |cx| coll::alltoallv(cx, Blocking, Blocks::new(sendbuf,
             Ints::wide(sendcounts), Ints::wide(sdispls), sendtype), Blocks::new(recvbuf, Ints::wide(recvcounts),
             Ints::wide(rdispls), recvtype), comm))
 }
 
 entry! {
-    MPI_Alltoallv_init PMPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: Datatype,
-        comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Alltoallv_init PMPI_Alltoallv_init oxmpi_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int,
+        sdispls: *const c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int,
+        rdispls: *const c_int, recvtype: Datatype, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::AlltoallvInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::alltoallv(cx, Persistent(info), Blocks::new(sendbuf, Ints::narrow(sendcounts),
             Ints::narrow(sdispls), sendtype), Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls),
@@ -170,9 +171,10 @@ entry! {
 }
 
 entry! {
-    MPI_Alltoallv_init_c PMPI_Alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const Count, sdispls: *const Aint,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, rdispls: *const Aint, recvtype: Datatype,
-        comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Alltoallv_init_c PMPI_Alltoallv_init_c oxmpi_Alltoallv_init_c(sendbuf: *const c_void,
+        sendcounts: *const Count, sdispls: *const Aint, sendtype: Datatype, recvbuf: *mut c_void,
+        recvcounts: *const Count, rdispls: *const Aint, recvtype: Datatype, comm: Comm, info: Info,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::AlltoallvInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::alltoallv(cx, Persistent(info), Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls),
             sendtype), Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype), comm))), request,
@@ -180,27 +182,27 @@ entry! {
 }
 
 entry! {
-    MPI_Alltoallw PMPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int,
-        sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int,
-        recvtypes: *const Datatype, comm: Comm) -> c_int
+    MPI_Alltoallw PMPI_Alltoallw oxmpi_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int,
+        sdispls: *const c_int, sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const c_int,
+        rdispls: *const c_int, recvtypes: *const Datatype, comm: Comm) -> c_int
         => call(Fun::Alltoallw, On::Comm(comm), |cx| coll::alltoallw(cx, Blocking, Mixed::new(sendbuf,
             Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes), Mixed::new(recvbuf, Ints::narrow(recvcounts),
             Ints::narrow(rdispls), recvtypes), comm))
 }
 
 entry! {
-    MPI_Alltoallw_c PMPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const Count, sdispls: *const Aint,
-        sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const Count, rdispls: *const Aint,
-        recvtypes: *const Datatype, comm: Comm) -> c_int
+    MPI_Alltoallw_c PMPI_Alltoallw_c oxmpi_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const Count,
+        sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const Count,
+        rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm) -> c_int
         => call(Fun::AlltoallwC, On::Comm(comm), |cx| coll::alltoallw(cx, Blocking, Mixed::new(sendbuf,
             Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes), Mixed::new(recvbuf, Ints::wide(recvcounts),
             Ints::wide(rdispls), recvtypes), comm))
 }
 
 entry! {
-    MPI_Alltoallw_init PMPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int,
-        sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int,
-        recvtypes: *const Datatype, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Alltoallw_init PMPI_Alltoallw_init oxmpi_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int,
+        sdispls: *const c_int, sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const c_int,
+        rdispls: *const c_int, recvtypes: *const Datatype, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::AlltoallwInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::alltoallw(cx, Persistent(info), Mixed::new(sendbuf, Ints::narrow(sendcounts),
             Ints::narrow(sdispls), sendtypes), Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls),
@@ -208,9 +210,10 @@ entry! {
 }
 
 entry! {
-    MPI_Alltoallw_init_c PMPI_Alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const Count, sdispls: *const Aint,
-        sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const Count, rdispls: *const Aint,
-        recvtypes: *const Datatype, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Alltoallw_init_c PMPI_Alltoallw_init_c oxmpi_Alltoallw_init_c(sendbuf: *const c_void,
+        sendcounts: *const Count, sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void,
+        recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm, info: Info,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::AlltoallwInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::alltoallw(cx, Persistent(info), Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls),
             sendtypes), Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes), comm))), request,
@@ -218,90 +221,92 @@ entry! {
 }
 
 entry! {
-    MPI_Barrier PMPI_Barrier(comm: Comm) -> c_int
+    MPI_Barrier PMPI_Barrier oxmpi_Barrier(comm: Comm) -> c_int
         => call(Fun::Barrier, On::Comm(comm), |cx| coll::barrier(cx, Blocking, comm))
 }
 
 entry! {
-    MPI_Barrier_init PMPI_Barrier_init(comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Barrier_init PMPI_Barrier_init oxmpi_Barrier_init(comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::BarrierInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::barrier(cx, Persistent(info), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Bcast PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype: Datatype, root: c_int, comm: Comm) -> c_int
+    MPI_Bcast PMPI_Bcast oxmpi_Bcast(buffer: *mut c_void, count: c_int, datatype: Datatype, root: c_int,
+        comm: Comm) -> c_int
         => call(Fun::Bcast, On::Comm(comm), |cx| coll::bcast(cx, Blocking, Block::new(buffer, i64::from(count),
             datatype), root, comm))
 }
 
 entry! {
-    MPI_Bcast_c PMPI_Bcast_c(buffer: *mut c_void, count: Count, datatype: Datatype, root: c_int, comm: Comm) -> c_int
+    MPI_Bcast_c PMPI_Bcast_c oxmpi_Bcast_c(buffer: *mut c_void, count: Count, datatype: Datatype, root: c_int,
+        comm: Comm) -> c_int
         => call(Fun::BcastC, On::Comm(comm), |cx| coll::bcast(cx, Blocking, Block::new(buffer, count, datatype), root,
             comm))
 }
 
 entry! {
-    MPI_Bcast_init PMPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: Datatype, root: c_int, comm: Comm,
-        info: Info, request: *mut Request) -> c_int
+    MPI_Bcast_init PMPI_Bcast_init oxmpi_Bcast_init(buffer: *mut c_void, count: c_int, datatype: Datatype,
+        root: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::BcastInit, On::Comm(comm), |cx| started(cx, Persistent(info), request, || coll::bcast(cx,
             Persistent(info), Block::new(buffer, i64::from(count), datatype), root, comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Bcast_init_c PMPI_Bcast_init_c(buffer: *mut c_void, count: Count, datatype: Datatype, root: c_int, comm: Comm,
-        info: Info, request: *mut Request) -> c_int
+    MPI_Bcast_init_c PMPI_Bcast_init_c oxmpi_Bcast_init_c(buffer: *mut c_void, count: Count, datatype: Datatype,
+        root: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::BcastInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::bcast(cx, Persistent(info), Block::new(buffer, count, datatype), root, comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Exscan PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype, op: Op,
-        comm: Comm) -> c_int
+    MPI_Exscan PMPI_Exscan oxmpi_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int,
+        datatype: Datatype, op: Op, comm: Comm) -> c_int
         => call(Fun::Exscan, On::Comm(comm), |cx| coll::exscan(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype,
             op), i64::from(count), comm))
 }
 
 entry! {
-    MPI_Exscan_c PMPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: Datatype, op: Op,
-        comm: Comm) -> c_int
+    MPI_Exscan_c PMPI_Exscan_c oxmpi_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count,
+        datatype: Datatype, op: Op, comm: Comm) -> c_int
         => call(Fun::ExscanC, On::Comm(comm), |cx| coll::exscan(cx, Blocking, Operands::new(sendbuf, recvbuf,
             datatype, op), count, comm))
 }
 
 entry! {
-    MPI_Exscan_init PMPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype,
-        op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Exscan_init PMPI_Exscan_init oxmpi_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int,
+        datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::ExscanInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::exscan(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count),
             comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Exscan_init_c PMPI_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count,
-        datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Exscan_init_c PMPI_Exscan_init_c oxmpi_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void,
+        count: Count, datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::ExscanInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::exscan(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm))),
             request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Gather PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm) -> c_int
+    MPI_Gather PMPI_Gather oxmpi_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm) -> c_int
         => call(Fun::Gather, On::Comm(comm), |cx| coll::gather(cx, Blocking, Block::new(sendbuf, i64::from(sendcount),
             sendtype), Block::new(recvbuf, i64::from(recvcount), recvtype), root, comm))
 }
 
 entry! {
-    MPI_Gather_c PMPI_Gather_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm) -> c_int
+    MPI_Gather_c PMPI_Gather_c oxmpi_Gather_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm) -> c_int
         => call(Fun::GatherC, On::Comm(comm), |cx| coll::gather(cx, Blocking, Block::new(sendbuf, sendcount,
             sendtype), Block::new(recvbuf, recvcount, recvtype), root, comm))
 }
 
 entry! {
-    MPI_Gather_init PMPI_Gather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+    MPI_Gather_init PMPI_Gather_init oxmpi_Gather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
         recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm, info: Info,
         request: *mut Request) -> c_int
         => or_null(call(Fun::GatherInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
@@ -310,33 +315,35 @@ entry! {
 }
 
 entry! {
-    MPI_Gather_init_c PMPI_Gather_init_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm, info: Info,
-        request: *mut Request) -> c_int
+    MPI_Gather_init_c PMPI_Gather_init_c oxmpi_Gather_init_c(sendbuf: *const c_void, sendcount: Count,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm,
+        info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::GatherInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::gather(cx, Persistent(info), Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf,
             recvcount, recvtype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Gatherv PMPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, root: c_int, comm: Comm) -> c_int
+    MPI_Gatherv PMPI_Gatherv oxmpi_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, root: c_int,
+        comm: Comm) -> c_int
         => call(Fun::Gatherv, On::Comm(comm), |cx| coll::gatherv(cx, Blocking, Block::new(sendbuf,
             i64::from(sendcount), sendtype), Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs),
             recvtype), root, comm))
 }
 
 entry! {
-    MPI_Gatherv_c PMPI_Gatherv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, root: c_int, comm: Comm) -> c_int
+    MPI_Gatherv_c PMPI_Gatherv_c oxmpi_Gatherv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, root: c_int,
+        comm: Comm) -> c_int
         => call(Fun::GathervC, On::Comm(comm), |cx| coll::gatherv(cx, Blocking, Block::new(sendbuf, sendcount,
             sendtype), Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype), root, comm))
 }
 
 entry! {
-    MPI_Gatherv_init PMPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, root: c_int,
-        comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Gatherv_init PMPI_Gatherv_init oxmpi_Gatherv_init(sendbuf: *const c_void, sendcount: c_int,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype,
+        root: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::GathervInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::gatherv(cx, Persistent(info), Block::new(sendbuf, i64::from(sendcount), sendtype),
             Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype), root, comm))), request,
@@ -344,32 +351,33 @@ entry! {
 }
 
 entry! {
-    MPI_Gatherv_init_c PMPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, root: c_int,
-        comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Gatherv_init_c PMPI_Gatherv_init_c oxmpi_Gatherv_init_c(sendbuf: *const c_void, sendcount: Count,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype,
+        root: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::GathervInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::gatherv(cx, Persistent(info), Block::new(sendbuf, sendcount, sendtype), Blocks::new(recvbuf,
             Ints::wide(recvcounts), Ints::wide(displs), recvtype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iallgather PMPI_Iallgather(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: c_int, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Iallgather PMPI_Iallgather oxmpi_Iallgather(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Iallgather, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::allgather(cx,
             Nonblocking, Block::new(sendbuf, i64::from(sendcount), sendtype), Block::new(recvbuf,
             i64::from(recvcount), recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iallgather_c PMPI_Iallgather_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Iallgather_c PMPI_Iallgather_c oxmpi_Iallgather_c(sendbuf: *const c_void, sendcount: Count,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IallgatherC, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::allgather(cx, Nonblocking, Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf,
             recvcount, recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iallgatherv PMPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+    MPI_Iallgatherv PMPI_Iallgatherv oxmpi_Iallgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
         recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, comm: Comm,
         request: *mut Request) -> c_int
         => or_null(call(Fun::Iallgatherv, On::Comm(comm), |cx| started(cx, Nonblocking, request,
@@ -379,40 +387,40 @@ entry! {
 }
 
 entry! {
-    MPI_Iallgatherv_c PMPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Iallgatherv_c PMPI_Iallgatherv_c oxmpi_Iallgatherv_c(sendbuf: *const c_void, sendcount: Count,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype,
+        comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IallgathervC, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::allgatherv(cx, Nonblocking, Block::new(sendbuf, sendcount, sendtype), Blocks::new(recvbuf,
             Ints::wide(recvcounts), Ints::wide(displs), recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iallreduce PMPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype,
-        op: Op, comm: Comm, request: *mut Request) -> c_int
+    MPI_Iallreduce PMPI_Iallreduce oxmpi_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int,
+        datatype: Datatype, op: Op, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Iallreduce, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::allreduce(cx,
             Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iallreduce_c PMPI_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: Datatype,
-        op: Op, comm: Comm, request: *mut Request) -> c_int
+    MPI_Iallreduce_c PMPI_Iallreduce_c oxmpi_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count,
+        datatype: Datatype, op: Op, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IallreduceC, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::allreduce(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm))),
             request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ialltoall PMPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: c_int, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ialltoall PMPI_Ialltoall oxmpi_Ialltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Ialltoall, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::alltoall(cx,
             Nonblocking, Block::new(sendbuf, i64::from(sendcount), sendtype), Block::new(recvbuf,
             i64::from(recvcount), recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ialltoall_c PMPI_Ialltoall_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
+    MPI_Ialltoall_c PMPI_Ialltoall_c oxmpi_Ialltoall_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
         recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IalltoallC, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::alltoall(cx,
             Nonblocking, Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf, recvcount, recvtype), comm))),
@@ -420,9 +428,9 @@ entry! {
 }
 
 entry! {
-    MPI_Ialltoallv PMPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: Datatype,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Ialltoallv PMPI_Ialltoallv oxmpi_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_int,
+        sdispls: *const c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int,
+        rdispls: *const c_int, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Ialltoallv, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::alltoallv(cx,
             Nonblocking, Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype),
             Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype), comm))), request,
@@ -430,9 +438,9 @@ entry! {
 }
 
 entry! {
-    MPI_Ialltoallv_c PMPI_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *const Count, sdispls: *const Aint,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, rdispls: *const Aint, recvtype: Datatype,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Ialltoallv_c PMPI_Ialltoallv_c oxmpi_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *const Count,
+        sdispls: *const Aint, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count,
+        rdispls: *const Aint, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IalltoallvC, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::alltoallv(cx, Nonblocking, Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls),
             sendtype), Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtype), comm))), request,
@@ -440,9 +448,9 @@ entry! {
 }
 
 entry! {
-    MPI_Ialltoallw PMPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int,
-        sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int,
-        recvtypes: *const Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ialltoallw PMPI_Ialltoallw oxmpi_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_int,
+        sdispls: *const c_int, sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const c_int,
+        rdispls: *const c_int, recvtypes: *const Datatype, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Ialltoallw, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::alltoallw(cx,
             Nonblocking, Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtypes),
             Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtypes), comm))), request,
@@ -450,9 +458,9 @@ entry! {
 }
 
 entry! {
-    MPI_Ialltoallw_c PMPI_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *const Count, sdispls: *const Aint,
-        sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const Count, rdispls: *const Aint,
-        recvtypes: *const Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ialltoallw_c PMPI_Ialltoallw_c oxmpi_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *const Count,
+        sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const Count,
+        rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IalltoallwC, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::alltoallw(cx, Nonblocking, Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls),
             sendtypes), Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes), comm))), request,
@@ -460,100 +468,102 @@ entry! {
 }
 
 entry! {
-    MPI_Ibarrier PMPI_Ibarrier(comm: Comm, request: *mut Request) -> c_int
+    MPI_Ibarrier PMPI_Ibarrier oxmpi_Ibarrier(comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Ibarrier, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::barrier(cx,
             Nonblocking, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ibcast PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: Datatype, root: c_int, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Ibcast PMPI_Ibcast oxmpi_Ibcast(buffer: *mut c_void, count: c_int, datatype: Datatype, root: c_int,
+        comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Ibcast, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::bcast(cx,
             Nonblocking, Block::new(buffer, i64::from(count), datatype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ibcast_c PMPI_Ibcast_c(buffer: *mut c_void, count: Count, datatype: Datatype, root: c_int, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Ibcast_c PMPI_Ibcast_c oxmpi_Ibcast_c(buffer: *mut c_void, count: Count, datatype: Datatype, root: c_int,
+        comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IbcastC, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::bcast(cx,
             Nonblocking, Block::new(buffer, count, datatype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iexscan PMPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype, op: Op,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Iexscan PMPI_Iexscan oxmpi_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int,
+        datatype: Datatype, op: Op, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Iexscan, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::exscan(cx,
             Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iexscan_c PMPI_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: Datatype,
-        op: Op, comm: Comm, request: *mut Request) -> c_int
+    MPI_Iexscan_c PMPI_Iexscan_c oxmpi_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count,
+        datatype: Datatype, op: Op, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IexscanC, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::exscan(cx,
             Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Igather PMPI_Igather(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm, request: *mut Request) -> c_int
+    MPI_Igather PMPI_Igather oxmpi_Igather(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::Igather, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::gather(cx,
             Nonblocking, Block::new(sendbuf, i64::from(sendcount), sendtype), Block::new(recvbuf,
             i64::from(recvcount), recvtype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Igather_c PMPI_Igather_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm, request: *mut Request) -> c_int
+    MPI_Igather_c PMPI_Igather_c oxmpi_Igather_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IgatherC, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::gather(cx,
             Nonblocking, Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf, recvcount, recvtype), root,
             comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Igatherv PMPI_Igatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, root: c_int, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Igatherv PMPI_Igatherv oxmpi_Igatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, root: c_int,
+        comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Igatherv, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::gatherv(cx,
             Nonblocking, Block::new(sendbuf, i64::from(sendcount), sendtype), Blocks::new(recvbuf,
             Ints::narrow(recvcounts), Ints::narrow(displs), recvtype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Igatherv_c PMPI_Igatherv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, root: c_int, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Igatherv_c PMPI_Igatherv_c oxmpi_Igatherv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, root: c_int,
+        comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IgathervC, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::gatherv(cx,
             Nonblocking, Block::new(sendbuf, sendcount, sendtype), Blocks::new(recvbuf, Ints::wide(recvcounts),
             Ints::wide(displs), recvtype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ireduce PMPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype, op: Op,
-        root: c_int, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ireduce PMPI_Ireduce oxmpi_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int,
+        datatype: Datatype, op: Op, root: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Ireduce, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::reduce(cx,
             Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), root, comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ireduce_c PMPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: Datatype,
-        op: Op, root: c_int, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ireduce_c PMPI_Ireduce_c oxmpi_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count,
+        datatype: Datatype, op: Op, root: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IreduceC, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::reduce(cx,
             Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ireduce_scatter PMPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int,
-        datatype: Datatype, op: Op, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ireduce_scatter PMPI_Ireduce_scatter oxmpi_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void,
+        recvcounts: *const c_int, datatype: Datatype, op: Op, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IreduceScatter, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::reduce_scatter(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op),
             Ints::narrow(recvcounts), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ireduce_scatter_c PMPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void,
+    MPI_Ireduce_scatter_c PMPI_Ireduce_scatter_c oxmpi_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void,
         recvcounts: *const Count, datatype: Datatype, op: Op, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IreduceScatterC, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::reduce_scatter(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op),
@@ -561,260 +571,268 @@ entry! {
 }
 
 entry! {
-    MPI_Ireduce_scatter_block PMPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void,
-        recvcount: c_int, datatype: Datatype, op: Op, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ireduce_scatter_block PMPI_Ireduce_scatter_block oxmpi_Ireduce_scatter_block(sendbuf: *const c_void,
+        recvbuf: *mut c_void, recvcount: c_int, datatype: Datatype, op: Op, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IreduceScatterBlock, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::reduce_scatter_block(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op),
             i64::from(recvcount), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ireduce_scatter_block_c PMPI_Ireduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void,
-        recvcount: Count, datatype: Datatype, op: Op, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ireduce_scatter_block_c PMPI_Ireduce_scatter_block_c oxmpi_Ireduce_scatter_block_c(sendbuf: *const c_void,
+        recvbuf: *mut c_void, recvcount: Count, datatype: Datatype, op: Op, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IreduceScatterBlockC, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::reduce_scatter_block(cx, Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), recvcount,
             comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iscan PMPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype, op: Op,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Iscan PMPI_Iscan oxmpi_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype,
+        op: Op, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Iscan, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::scan(cx,
             Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iscan_c PMPI_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: Datatype, op: Op,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Iscan_c PMPI_Iscan_c oxmpi_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count,
+        datatype: Datatype, op: Op, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IscanC, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::scan(cx,
             Nonblocking, Operands::new(sendbuf, recvbuf, datatype, op), count, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iscatter PMPI_Iscatter(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm, request: *mut Request) -> c_int
+    MPI_Iscatter PMPI_Iscatter oxmpi_Iscatter(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::Iscatter, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::scatter(cx,
             Nonblocking, Block::new(sendbuf, i64::from(sendcount), sendtype), Block::new(recvbuf,
             i64::from(recvcount), recvtype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iscatter_c PMPI_Iscatter_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm, request: *mut Request) -> c_int
+    MPI_Iscatter_c PMPI_Iscatter_c oxmpi_Iscatter_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IscatterC, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::scatter(cx,
             Nonblocking, Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf, recvcount, recvtype), root,
             comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iscatterv PMPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Iscatterv PMPI_Iscatterv oxmpi_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int,
+        displs: *const c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype,
+        root: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::Iscatterv, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::scatterv(cx,
             Nonblocking, Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(displs), sendtype),
             Block::new(recvbuf, i64::from(recvcount), recvtype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Iscatterv_c PMPI_Iscatterv_c(sendbuf: *const c_void, sendcounts: *const Count, displs: *const Aint,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Iscatterv_c PMPI_Iscatterv_c oxmpi_Iscatterv_c(sendbuf: *const c_void, sendcounts: *const Count,
+        displs: *const Aint, sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype,
+        root: c_int, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IscattervC, On::Comm(comm), |cx| started(cx, Nonblocking, request, || coll::scatterv(cx,
             Nonblocking, Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs), sendtype),
             Block::new(recvbuf, recvcount, recvtype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Op_commutative PMPI_Op_commutative(op: Op, commute: *mut c_int) -> c_int
+    MPI_Op_commutative PMPI_Op_commutative oxmpi_Op_commutative(op: Op, commute: *mut c_int) -> c_int
         => call(Fun::OpCommutative, On::World, |cx| out1((commute, "commute"), || ops::op_commutative(cx, op)))
 }
 
 entry! {
-    MPI_Op_create PMPI_Op_create(user_fn: UserFn, commute: c_int, op: *mut Op) -> c_int
+    MPI_Op_create PMPI_Op_create oxmpi_Op_create(user_fn: UserFn, commute: c_int, op: *mut Op) -> c_int
         => or_null(call(Fun::OpCreate, On::World, |cx| made1(cx, (op, "op"), || ops::op_create(cx, user_fn,
             commute))), op, MPI_OP_NULL)
 }
 
 entry! {
-    MPI_Op_create_c PMPI_Op_create_c(user_fn: UserFnC, commute: c_int, op: *mut Op) -> c_int
+    MPI_Op_create_c PMPI_Op_create_c oxmpi_Op_create_c(user_fn: UserFnC, commute: c_int, op: *mut Op) -> c_int
         => or_null(call(Fun::OpCreateC, On::World, |cx| made1(cx, (op, "op"), || ops::op_create_c(cx, user_fn,
             commute))), op, MPI_OP_NULL)
 }
 
 entry! {
-    MPI_Op_free PMPI_Op_free(op: *mut Op) -> c_int
+    MPI_Op_free PMPI_Op_free oxmpi_Op_free(op: *mut Op) -> c_int
         => call(Fun::OpFree, On::World, |cx| ops::op_free(cx, cell(op, "op")?))
 }
 
 entry! {
-    MPI_Reduce PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype, op: Op,
-        root: c_int, comm: Comm) -> c_int
+    MPI_Reduce PMPI_Reduce oxmpi_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int,
+        datatype: Datatype, op: Op, root: c_int, comm: Comm) -> c_int
         => call(Fun::Reduce, On::Comm(comm), |cx| coll::reduce(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype,
             op), i64::from(count), root, comm))
 }
 
 entry! {
-    MPI_Reduce_c PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: Datatype, op: Op,
-        root: c_int, comm: Comm) -> c_int
+    MPI_Reduce_c PMPI_Reduce_c oxmpi_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count,
+        datatype: Datatype, op: Op, root: c_int, comm: Comm) -> c_int
         => call(Fun::ReduceC, On::Comm(comm), |cx| coll::reduce(cx, Blocking, Operands::new(sendbuf, recvbuf,
             datatype, op), count, root, comm))
 }
 
 entry! {
-    MPI_Reduce_init PMPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype,
-        op: Op, root: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Reduce_init PMPI_Reduce_init oxmpi_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int,
+        datatype: Datatype, op: Op, root: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::ReduceInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::reduce(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count),
             root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Reduce_init_c PMPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count,
-        datatype: Datatype, op: Op, root: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Reduce_init_c PMPI_Reduce_init_c oxmpi_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void,
+        count: Count, datatype: Datatype, op: Op, root: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::ReduceInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::reduce(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, root, comm))),
             request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Reduce_local PMPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: Datatype,
-        op: Op) -> c_int
+    MPI_Reduce_local PMPI_Reduce_local oxmpi_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int,
+        datatype: Datatype, op: Op) -> c_int
         => call(Fun::ReduceLocal, On::World, |cx| ops::reduce_local(cx, SourceArg::new(inbuf, i64::from(count),
             datatype), TargetArg::new(inoutbuf, i64::from(count), datatype), op))
 }
 
 entry! {
-    MPI_Reduce_local_c PMPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mut c_void, count: Count,
-        datatype: Datatype, op: Op) -> c_int
+    MPI_Reduce_local_c PMPI_Reduce_local_c oxmpi_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mut c_void,
+        count: Count, datatype: Datatype, op: Op) -> c_int
         => call(Fun::ReduceLocalC, On::World, |cx| ops::reduce_local(cx, SourceArg::new(inbuf, count, datatype),
             TargetArg::new(inoutbuf, count, datatype), op))
 }
 
 entry! {
-    MPI_Reduce_scatter PMPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int,
-        datatype: Datatype, op: Op, comm: Comm) -> c_int
+    MPI_Reduce_scatter PMPI_Reduce_scatter oxmpi_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void,
+        recvcounts: *const c_int, datatype: Datatype, op: Op, comm: Comm) -> c_int
         => call(Fun::ReduceScatter, On::Comm(comm), |cx| coll::reduce_scatter(cx, Blocking, Operands::new(sendbuf,
             recvbuf, datatype, op), Ints::narrow(recvcounts), comm))
 }
 
 entry! {
-    MPI_Reduce_scatter_c PMPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const Count,
-        datatype: Datatype, op: Op, comm: Comm) -> c_int
+    MPI_Reduce_scatter_c PMPI_Reduce_scatter_c oxmpi_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void,
+        recvcounts: *const Count, datatype: Datatype, op: Op, comm: Comm) -> c_int
         => call(Fun::ReduceScatterC, On::Comm(comm), |cx| coll::reduce_scatter(cx, Blocking, Operands::new(sendbuf,
             recvbuf, datatype, op), Ints::wide(recvcounts), comm))
 }
 
 entry! {
-    MPI_Reduce_scatter_block PMPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int,
-        datatype: Datatype, op: Op, comm: Comm) -> c_int
+    MPI_Reduce_scatter_block PMPI_Reduce_scatter_block oxmpi_Reduce_scatter_block(sendbuf: *const c_void,
+        recvbuf: *mut c_void, recvcount: c_int, datatype: Datatype, op: Op, comm: Comm) -> c_int
         => call(Fun::ReduceScatterBlock, On::Comm(comm), |cx| coll::reduce_scatter_block(cx, Blocking,
             Operands::new(sendbuf, recvbuf, datatype, op), i64::from(recvcount), comm))
 }
 
 entry! {
-    MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void,
-        recvcount: Count, datatype: Datatype, op: Op, comm: Comm) -> c_int
+    MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c oxmpi_Reduce_scatter_block_c(sendbuf: *const c_void,
+        recvbuf: *mut c_void, recvcount: Count, datatype: Datatype, op: Op, comm: Comm) -> c_int
         => call(Fun::ReduceScatterBlockC, On::Comm(comm), |cx| coll::reduce_scatter_block(cx, Blocking,
             Operands::new(sendbuf, recvbuf, datatype, op), recvcount, comm))
 }
 
 entry! {
-    MPI_Reduce_scatter_block_init PMPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void,
-        recvcount: c_int, datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Reduce_scatter_block_init PMPI_Reduce_scatter_block_init oxmpi_Reduce_scatter_block_init(sendbuf: *const c_void,
+        recvbuf: *mut c_void, recvcount: c_int, datatype: Datatype, op: Op, comm: Comm, info: Info,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::ReduceScatterBlockInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::reduce_scatter_block(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op),
             i64::from(recvcount), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Reduce_scatter_block_init_c PMPI_Reduce_scatter_block_init_c(sendbuf: *const c_void, recvbuf: *mut c_void,
-        recvcount: Count, datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Reduce_scatter_block_init_c PMPI_Reduce_scatter_block_init_c oxmpi_Reduce_scatter_block_init_c(sendbuf: *const c_void,
+        recvbuf: *mut c_void, recvcount: Count, datatype: Datatype, op: Op, comm: Comm, info: Info,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::ReduceScatterBlockInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::reduce_scatter_block(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op),
             recvcount, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Reduce_scatter_init PMPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void,
-        recvcounts: *const c_int, datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Reduce_scatter_init PMPI_Reduce_scatter_init oxmpi_Reduce_scatter_init(sendbuf: *const c_void,
+        recvbuf: *mut c_void, recvcounts: *const c_int, datatype: Datatype, op: Op, comm: Comm, info: Info,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::ReduceScatterInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::reduce_scatter(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op),
             Ints::narrow(recvcounts), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Reduce_scatter_init_c PMPI_Reduce_scatter_init_c(sendbuf: *const c_void, recvbuf: *mut c_void,
-        recvcounts: *const Count, datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Reduce_scatter_init_c PMPI_Reduce_scatter_init_c oxmpi_Reduce_scatter_init_c(sendbuf: *const c_void,
+        recvbuf: *mut c_void, recvcounts: *const Count, datatype: Datatype, op: Op, comm: Comm, info: Info,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::ReduceScatterInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::reduce_scatter(cx, Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op),
             Ints::wide(recvcounts), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Scan PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype, op: Op,
-        comm: Comm) -> c_int
+    MPI_Scan PMPI_Scan oxmpi_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype,
+        op: Op, comm: Comm) -> c_int
         => call(Fun::Scan, On::Comm(comm), |cx| coll::scan(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype,
             op), i64::from(count), comm))
 }
 
 entry! {
-    MPI_Scan_c PMPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: Datatype, op: Op,
-        comm: Comm) -> c_int
+    MPI_Scan_c PMPI_Scan_c oxmpi_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count,
+        datatype: Datatype, op: Op, comm: Comm) -> c_int
         => call(Fun::ScanC, On::Comm(comm), |cx| coll::scan(cx, Blocking, Operands::new(sendbuf, recvbuf, datatype,
             op), count, comm))
 }
 
 entry! {
-    MPI_Scan_init PMPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: Datatype,
-        op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Scan_init PMPI_Scan_init oxmpi_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int,
+        datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::ScanInit, On::Comm(comm), |cx| started(cx, Persistent(info), request, || coll::scan(cx,
             Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), i64::from(count), comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Scan_init_c PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count, datatype: Datatype,
-        op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Scan_init_c PMPI_Scan_init_c oxmpi_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: Count,
+        datatype: Datatype, op: Op, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::ScanInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request, || coll::scan(cx,
             Persistent(info), Operands::new(sendbuf, recvbuf, datatype, op), count, comm))), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Scatter PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm) -> c_int
+    MPI_Scatter PMPI_Scatter oxmpi_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm) -> c_int
         => call(Fun::Scatter, On::Comm(comm), |cx| coll::scatter(cx, Blocking, Block::new(sendbuf,
             i64::from(sendcount), sendtype), Block::new(recvbuf, i64::from(recvcount), recvtype), root, comm))
 }
 
 entry! {
-    MPI_Scatter_c PMPI_Scatter_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void,
-        recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm) -> c_int
+    MPI_Scatter_c PMPI_Scatter_c oxmpi_Scatter_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
+        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm) -> c_int
         => call(Fun::ScatterC, On::Comm(comm), |cx| coll::scatter(cx, Blocking, Block::new(sendbuf, sendcount,
             sendtype), Block::new(recvbuf, recvcount, recvtype), root, comm))
 }
 
 entry! {
-    MPI_Scatter_init PMPI_Scatter_init(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm, info: Info,
-        request: *mut Request) -> c_int
+    MPI_Scatter_init PMPI_Scatter_init oxmpi_Scatter_init(sendbuf: *const c_void, sendcount: c_int,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm,
+        info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::ScatterInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::scatter(cx, Persistent(info), Block::new(sendbuf, i64::from(sendcount), sendtype),
             Block::new(recvbuf, i64::from(recvcount), recvtype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Scatter_init_c PMPI_Scatter_init_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm, info: Info,
-        request: *mut Request) -> c_int
+    MPI_Scatter_init_c PMPI_Scatter_init_c oxmpi_Scatter_init_c(sendbuf: *const c_void, sendcount: Count,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm,
+        info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::ScatterInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::scatter(cx, Persistent(info), Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf,
             recvcount, recvtype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Scatterv PMPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int,
+    MPI_Scatterv PMPI_Scatterv oxmpi_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int,
         sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, root: c_int,
         comm: Comm) -> c_int
         => call(Fun::Scatterv, On::Comm(comm), |cx| coll::scatterv(cx, Blocking, Blocks::new(sendbuf,
@@ -823,18 +841,18 @@ entry! {
 }
 
 entry! {
-    MPI_Scatterv_c PMPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *const Count, displs: *const Aint,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, root: c_int,
-        comm: Comm) -> c_int
+    MPI_Scatterv_c PMPI_Scatterv_c oxmpi_Scatterv_c(sendbuf: *const c_void, sendcounts: *const Count,
+        displs: *const Aint, sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype,
+        root: c_int, comm: Comm) -> c_int
         => call(Fun::ScattervC, On::Comm(comm), |cx| coll::scatterv(cx, Blocking, Blocks::new(sendbuf,
             Ints::wide(sendcounts), Ints::wide(displs), sendtype), Block::new(recvbuf, recvcount, recvtype), root,
             comm))
 }
 
 entry! {
-    MPI_Scatterv_init PMPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, root: c_int, comm: Comm,
-        info: Info, request: *mut Request) -> c_int
+    MPI_Scatterv_init PMPI_Scatterv_init oxmpi_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int,
+        displs: *const c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype,
+        root: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::ScattervInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::scatterv(cx, Persistent(info), Blocks::new(sendbuf, Ints::narrow(sendcounts),
             Ints::narrow(displs), sendtype), Block::new(recvbuf, i64::from(recvcount), recvtype), root, comm))),
@@ -842,17 +860,17 @@ entry! {
 }
 
 entry! {
-    MPI_Scatterv_init_c PMPI_Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const Count, displs: *const Aint,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, root: c_int, comm: Comm,
-        info: Info, request: *mut Request) -> c_int
+    MPI_Scatterv_init_c PMPI_Scatterv_init_c oxmpi_Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const Count,
+        displs: *const Aint, sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype,
+        root: c_int, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::ScattervInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::scatterv(cx, Persistent(info), Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(displs),
             sendtype), Block::new(recvbuf, recvcount, recvtype), root, comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Type_get_value_index PMPI_Type_get_value_index(value_type: Datatype, index_type: Datatype,
-        pair_type: *mut Datatype) -> c_int
+    MPI_Type_get_value_index PMPI_Type_get_value_index oxmpi_Type_get_value_index(value_type: Datatype,
+        index_type: Datatype, pair_type: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeGetValueIndex, On::World, |cx| made1(cx, (pair_type, "pair_type"),
             || datatype::type_get_value_index(cx, value_type, index_type))), pair_type, MPI_DATATYPE_NULL)
 }

@@ -13,32 +13,33 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Comm_compare PMPI_Comm_compare(comm1: Comm, comm2: Comm, result: *mut c_int) -> c_int
+    MPI_Comm_compare PMPI_Comm_compare oxmpi_Comm_compare(comm1: Comm, comm2: Comm, result: *mut c_int) -> c_int
         => call(Fun::CommCompare, On::Comm(comm1), |cx| out1((result, "result"), || communicators::comm_compare(cx,
             comm1, comm2)))
 }
 
 entry! {
-    MPI_Comm_create PMPI_Comm_create(comm: Comm, group: Group, newcomm: *mut Comm) -> c_int
+    MPI_Comm_create PMPI_Comm_create oxmpi_Comm_create(comm: Comm, group: Group, newcomm: *mut Comm) -> c_int
         => or_null(call(Fun::CommCreate, On::Comm(comm), |cx| made1(cx, (newcomm, "newcomm"),
             || communicators::comm_create(cx, comm, group))), newcomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Comm_create_from_group PMPI_Comm_create_from_group(group: Group, stringtag: *const c_char, info: Info,
-        errhandler: Errhandler, newcomm: *mut Comm) -> c_int
+    MPI_Comm_create_from_group PMPI_Comm_create_from_group oxmpi_Comm_create_from_group(group: Group,
+        stringtag: *const c_char, info: Info, errhandler: Errhandler, newcomm: *mut Comm) -> c_int
         => or_null(call(Fun::CommCreateFromGroup, On::World, |cx| intercomm::comm_create_from_group(cx, group,
             text(stringtag, "stringtag").ok(), info, errhandler, Out::new(newcomm))), newcomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Comm_create_group PMPI_Comm_create_group(comm: Comm, group: Group, tag: c_int, newcomm: *mut Comm) -> c_int
+    MPI_Comm_create_group PMPI_Comm_create_group oxmpi_Comm_create_group(comm: Comm, group: Group, tag: c_int,
+        newcomm: *mut Comm) -> c_int
         => or_null(call(Fun::CommCreateGroup, On::Comm(comm), |cx| made1(cx, (newcomm, "newcomm"),
             || communicators::comm_create_group(cx, comm, group, tag))), newcomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Comm_create_keyval PMPI_Comm_create_keyval(comm_copy_attr_fn: CommCopyAttrFn,
+    MPI_Comm_create_keyval PMPI_Comm_create_keyval oxmpi_Comm_create_keyval(comm_copy_attr_fn: CommCopyAttrFn,
         comm_delete_attr_fn: CommDeleteAttrFn, comm_keyval: *mut c_int, extra_state: *mut c_void) -> c_int
         => call(Fun::CommCreateKeyval, On::World, |cx| out1((comm_keyval, "comm_keyval"),
             || attributes::comm_create_keyval(cx, Callback::new(comm_copy_attr_fn),
@@ -46,234 +47,243 @@ entry! {
 }
 
 entry! {
-    MPI_Comm_delete_attr PMPI_Comm_delete_attr(comm: Comm, comm_keyval: c_int) -> c_int
+    MPI_Comm_delete_attr PMPI_Comm_delete_attr oxmpi_Comm_delete_attr(comm: Comm, comm_keyval: c_int) -> c_int
         => call(Fun::CommDeleteAttr, On::Comm(comm), |cx| attributes::comm_delete_attr(cx, comm, comm_keyval))
 }
 
 entry! {
-    MPI_Comm_dup PMPI_Comm_dup(comm: Comm, newcomm: *mut Comm) -> c_int
+    MPI_Comm_dup PMPI_Comm_dup oxmpi_Comm_dup(comm: Comm, newcomm: *mut Comm) -> c_int
         => or_null(call(Fun::CommDup, On::Comm(comm), |cx| made1(cx, (newcomm, "newcomm"),
             || communicators::comm_dup(cx, comm))), newcomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Comm_dup_with_info PMPI_Comm_dup_with_info(comm: Comm, info: Info, newcomm: *mut Comm) -> c_int
+    MPI_Comm_dup_with_info PMPI_Comm_dup_with_info oxmpi_Comm_dup_with_info(comm: Comm, info: Info,
+        newcomm: *mut Comm) -> c_int
         => or_null(call(Fun::CommDupWithInfo, On::Comm(comm), |cx| made1(cx, (newcomm, "newcomm"),
             || communicators::comm_dup_with_info(cx, comm, info))), newcomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Comm_free PMPI_Comm_free(comm: *mut Comm) -> c_int
+    MPI_Comm_free PMPI_Comm_free oxmpi_Comm_free(comm: *mut Comm) -> c_int
         => call(Fun::CommFree, On::Comm(peek(comm)), |cx| communicators::comm_free(cx, cell(comm, "comm")?))
 }
 
 entry! {
-    MPI_Comm_free_keyval PMPI_Comm_free_keyval(comm_keyval: *mut c_int) -> c_int
+    MPI_Comm_free_keyval PMPI_Comm_free_keyval oxmpi_Comm_free_keyval(comm_keyval: *mut c_int) -> c_int
         => call(Fun::CommFreeKeyval, On::World, |cx| attributes::comm_free_keyval(cx, cell(comm_keyval,
             "comm_keyval")?))
 }
 
 entry! {
-    MPI_Comm_get_attr PMPI_Comm_get_attr(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void,
-        flag: *mut c_int) -> c_int
+    MPI_Comm_get_attr PMPI_Comm_get_attr oxmpi_Comm_get_attr(comm: Comm, comm_keyval: c_int,
+        attribute_val: *mut c_void, flag: *mut c_int) -> c_int
         => call(Fun::CommGetAttr, On::Comm(comm), |cx| out_attribute((attribute_val, "attribute_val"), (flag, "flag"),
             || attributes::comm_get_attr(cx, comm, comm_keyval)))
 }
 
 entry! {
-    MPI_Comm_get_info PMPI_Comm_get_info(comm: Comm, info_used: *mut Info) -> c_int
+    MPI_Comm_get_info PMPI_Comm_get_info oxmpi_Comm_get_info(comm: Comm, info_used: *mut Info) -> c_int
         => or_null(call(Fun::CommGetInfo, On::Comm(comm), |cx| made1(cx, (info_used, "info_used"),
             || communicators::comm_get_info(cx, comm))), info_used, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_Comm_get_name PMPI_Comm_get_name(comm: Comm, comm_name: *mut c_char, resultlen: *mut c_int) -> c_int
+    MPI_Comm_get_name PMPI_Comm_get_name oxmpi_Comm_get_name(comm: Comm, comm_name: *mut c_char,
+        resultlen: *mut c_int) -> c_int
         => call(Fun::CommGetName, On::Comm(comm), |cx| out_text_length((comm_name, "comm_name"), MPI_MAX_OBJECT_NAME,
             (resultlen, "resultlen"), || names::comm_get_name(cx, comm)))
 }
 
 entry! {
-    MPI_Comm_group PMPI_Comm_group(comm: Comm, group: *mut Group) -> c_int
+    MPI_Comm_group PMPI_Comm_group oxmpi_Comm_group(comm: Comm, group: *mut Group) -> c_int
         => or_null(call(Fun::CommGroup, On::Comm(comm), |cx| made1(cx, (group, "group"),
             || communicators::comm_group(cx, comm))), group, MPI_GROUP_NULL)
 }
 
 entry! {
-    MPI_Comm_idup PMPI_Comm_idup(comm: Comm, newcomm: *mut Comm, request: *mut Request) -> c_int
+    MPI_Comm_idup PMPI_Comm_idup oxmpi_Comm_idup(comm: Comm, newcomm: *mut Comm, request: *mut Request) -> c_int
         => or_null(or_null(call(Fun::CommIdup, On::Comm(comm), |cx| made2(cx, (newcomm, "newcomm"), (request,
             "request"), || communicators::comm_idup(cx, comm))), newcomm, MPI_COMM_NULL), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Comm_idup_with_info PMPI_Comm_idup_with_info(comm: Comm, info: Info, newcomm: *mut Comm,
-        request: *mut Request) -> c_int
+    MPI_Comm_idup_with_info PMPI_Comm_idup_with_info oxmpi_Comm_idup_with_info(comm: Comm, info: Info,
+        newcomm: *mut Comm, request: *mut Request) -> c_int
         => or_null(or_null(call(Fun::CommIdupWithInfo, On::Comm(comm), |cx| made2(cx, (newcomm, "newcomm"), (request,
             "request"), || communicators::comm_idup_with_info(cx, comm, info))), newcomm, MPI_COMM_NULL), request,
             MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Comm_rank PMPI_Comm_rank(comm: Comm, rank: *mut c_int) -> c_int
+    MPI_Comm_rank PMPI_Comm_rank oxmpi_Comm_rank(comm: Comm, rank: *mut c_int) -> c_int
         => call(Fun::CommRank, On::Comm(comm), |cx| out1((rank, "rank"), || world::comm_rank(cx, comm)))
 }
 
 entry! {
-    MPI_Comm_remote_group PMPI_Comm_remote_group(comm: Comm, group: *mut Group) -> c_int
+    MPI_Comm_remote_group PMPI_Comm_remote_group oxmpi_Comm_remote_group(comm: Comm, group: *mut Group) -> c_int
         => or_null(call(Fun::CommRemoteGroup, On::Comm(comm), |cx| made1(cx, (group, "group"),
             || communicators::comm_remote_group(cx, comm))), group, MPI_GROUP_NULL)
 }
 
 entry! {
-    MPI_Comm_remote_size PMPI_Comm_remote_size(comm: Comm, size: *mut c_int) -> c_int
+    MPI_Comm_remote_size PMPI_Comm_remote_size oxmpi_Comm_remote_size(comm: Comm, size: *mut c_int) -> c_int
         => call(Fun::CommRemoteSize, On::Comm(comm), |cx| out1((size, "size"), || communicators::comm_remote_size(cx,
             comm)))
 }
 
 entry! {
-    MPI_Comm_set_attr PMPI_Comm_set_attr(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int
+    MPI_Comm_set_attr PMPI_Comm_set_attr oxmpi_Comm_set_attr(comm: Comm, comm_keyval: c_int,
+        attribute_val: *mut c_void) -> c_int
         => call(Fun::CommSetAttr, On::Comm(comm), |cx| attributes::comm_set_attr(cx, comm, comm_keyval,
             attribute_val.expose_provenance()))
 }
 
 entry! {
-    MPI_Comm_set_info PMPI_Comm_set_info(comm: Comm, info: Info) -> c_int
+    MPI_Comm_set_info PMPI_Comm_set_info oxmpi_Comm_set_info(comm: Comm, info: Info) -> c_int
         => call(Fun::CommSetInfo, On::Comm(comm), |cx| communicators::comm_set_info(cx, comm, info))
 }
 
 entry! {
-    MPI_Comm_set_name PMPI_Comm_set_name(comm: Comm, comm_name: *const c_char) -> c_int
+    MPI_Comm_set_name PMPI_Comm_set_name oxmpi_Comm_set_name(comm: Comm, comm_name: *const c_char) -> c_int
         => call(Fun::CommSetName, On::Comm(comm), |cx| names::comm_set_name(cx, comm, text(comm_name, "comm_name")?))
 }
 
 entry! {
-    MPI_Comm_size PMPI_Comm_size(comm: Comm, size: *mut c_int) -> c_int
+    MPI_Comm_size PMPI_Comm_size oxmpi_Comm_size(comm: Comm, size: *mut c_int) -> c_int
         => call(Fun::CommSize, On::Comm(comm), |cx| out1((size, "size"), || world::comm_size(cx, comm)))
 }
 
 entry! {
-    MPI_Comm_split PMPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) -> c_int
+    MPI_Comm_split PMPI_Comm_split oxmpi_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: *mut Comm) -> c_int
         => or_null(call(Fun::CommSplit, On::Comm(comm), |cx| made1(cx, (newcomm, "newcomm"),
             || communicators::comm_split(cx, comm, color, key))), newcomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Comm_split_type PMPI_Comm_split_type(comm: Comm, split_type: c_int, key: c_int, info: Info,
-        newcomm: *mut Comm) -> c_int
+    MPI_Comm_split_type PMPI_Comm_split_type oxmpi_Comm_split_type(comm: Comm, split_type: c_int, key: c_int,
+        info: Info, newcomm: *mut Comm) -> c_int
         => or_null(call(Fun::CommSplitType, On::Comm(comm), |cx| made1(cx, (newcomm, "newcomm"),
             || hardware::comm_split_type(cx, comm, split_type, key, info))), newcomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Comm_test_inter PMPI_Comm_test_inter(comm: Comm, flag: *mut c_int) -> c_int
+    MPI_Comm_test_inter PMPI_Comm_test_inter oxmpi_Comm_test_inter(comm: Comm, flag: *mut c_int) -> c_int
         => call(Fun::CommTestInter, On::Comm(comm), |cx| out1((flag, "flag"), || communicators::comm_test_inter(cx,
             comm)))
 }
 
 entry! {
-    MPI_Group_compare PMPI_Group_compare(group1: Group, group2: Group, result: *mut c_int) -> c_int
+    MPI_Group_compare PMPI_Group_compare oxmpi_Group_compare(group1: Group, group2: Group,
+        result: *mut c_int) -> c_int
         => call(Fun::GroupCompare, On::World, |cx| out1((result, "result"), || groups::group_compare(cx, group1,
             group2)))
 }
 
 entry! {
-    MPI_Group_difference PMPI_Group_difference(group1: Group, group2: Group, newgroup: *mut Group) -> c_int
+    MPI_Group_difference PMPI_Group_difference oxmpi_Group_difference(group1: Group, group2: Group,
+        newgroup: *mut Group) -> c_int
         => or_null(call(Fun::GroupDifference, On::World, |cx| made1(cx, (newgroup, "newgroup"),
             || groups::group_difference(cx, group1, group2))), newgroup, MPI_GROUP_NULL)
 }
 
 entry! {
-    MPI_Group_excl PMPI_Group_excl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) -> c_int
+    MPI_Group_excl PMPI_Group_excl oxmpi_Group_excl(group: Group, n: c_int, ranks: *const c_int,
+        newgroup: *mut Group) -> c_int
         => or_null(call(Fun::GroupExcl, On::World, |cx| made1(cx, (newgroup, "newgroup"), || groups::group_excl(cx,
             group, Array::new(ranks, i64::from(n))))), newgroup, MPI_GROUP_NULL)
 }
 
 entry! {
-    MPI_Group_free PMPI_Group_free(group: *mut Group) -> c_int
+    MPI_Group_free PMPI_Group_free oxmpi_Group_free(group: *mut Group) -> c_int
         => call(Fun::GroupFree, On::World, |cx| groups::group_free(cx, cell(group, "group")?))
 }
 
 entry! {
-    MPI_Group_from_session_pset PMPI_Group_from_session_pset(session: Session, pset_name: *const c_char,
-        newgroup: *mut Group) -> c_int
+    MPI_Group_from_session_pset PMPI_Group_from_session_pset oxmpi_Group_from_session_pset(session: Session,
+        pset_name: *const c_char, newgroup: *mut Group) -> c_int
         => or_null(call(Fun::GroupFromSessionPset, On::Session(session), |cx| made1(cx, (newgroup, "newgroup"),
             || groups::group_from_session_pset(cx, session, text(pset_name, "pset_name")?))), newgroup,
             MPI_GROUP_NULL)
 }
 
 entry! {
-    MPI_Group_incl PMPI_Group_incl(group: Group, n: c_int, ranks: *const c_int, newgroup: *mut Group) -> c_int
+    MPI_Group_incl PMPI_Group_incl oxmpi_Group_incl(group: Group, n: c_int, ranks: *const c_int,
+        newgroup: *mut Group) -> c_int
         => or_null(call(Fun::GroupIncl, On::World, |cx| made1(cx, (newgroup, "newgroup"), || groups::group_incl(cx,
             group, Array::new(ranks, i64::from(n))))), newgroup, MPI_GROUP_NULL)
 }
 
 entry! {
-    MPI_Group_intersection PMPI_Group_intersection(group1: Group, group2: Group, newgroup: *mut Group) -> c_int
+    MPI_Group_intersection PMPI_Group_intersection oxmpi_Group_intersection(group1: Group, group2: Group,
+        newgroup: *mut Group) -> c_int
         => or_null(call(Fun::GroupIntersection, On::World, |cx| made1(cx, (newgroup, "newgroup"),
             || groups::group_intersection(cx, group1, group2))), newgroup, MPI_GROUP_NULL)
 }
 
 entry! {
-    MPI_Group_range_excl PMPI_Group_range_excl(group: Group, n: c_int, ranges: *mut [c_int; 3],
+    MPI_Group_range_excl PMPI_Group_range_excl oxmpi_Group_range_excl(group: Group, n: c_int, ranges: *mut [c_int; 3],
         newgroup: *mut Group) -> c_int
         => or_null(call(Fun::GroupRangeExcl, On::World, |cx| made1(cx, (newgroup, "newgroup"),
             || groups::group_range_excl(cx, group, Array::new(ranges, i64::from(n))))), newgroup, MPI_GROUP_NULL)
 }
 
 entry! {
-    MPI_Group_range_incl PMPI_Group_range_incl(group: Group, n: c_int, ranges: *mut [c_int; 3],
+    MPI_Group_range_incl PMPI_Group_range_incl oxmpi_Group_range_incl(group: Group, n: c_int, ranges: *mut [c_int; 3],
         newgroup: *mut Group) -> c_int
         => or_null(call(Fun::GroupRangeIncl, On::World, |cx| made1(cx, (newgroup, "newgroup"),
             || groups::group_range_incl(cx, group, Array::new(ranges, i64::from(n))))), newgroup, MPI_GROUP_NULL)
 }
 
 entry! {
-    MPI_Group_rank PMPI_Group_rank(group: Group, rank: *mut c_int) -> c_int
+    MPI_Group_rank PMPI_Group_rank oxmpi_Group_rank(group: Group, rank: *mut c_int) -> c_int
         => call(Fun::GroupRank, On::World, |cx| out1((rank, "rank"), || groups::group_rank(cx, group)))
 }
 
 entry! {
-    MPI_Group_size PMPI_Group_size(group: Group, size: *mut c_int) -> c_int
+    MPI_Group_size PMPI_Group_size oxmpi_Group_size(group: Group, size: *mut c_int) -> c_int
         => call(Fun::GroupSize, On::World, |cx| out1((size, "size"), || groups::group_size(cx, group)))
 }
 
 entry! {
-    MPI_Group_translate_ranks PMPI_Group_translate_ranks(group1: Group, n: c_int, ranks1: *const c_int, group2: Group,
-        ranks2: *mut c_int) -> c_int
+    MPI_Group_translate_ranks PMPI_Group_translate_ranks oxmpi_Group_translate_ranks(group1: Group, n: c_int,
+        ranks1: *const c_int, group2: Group, ranks2: *mut c_int) -> c_int
         => call(Fun::GroupTranslateRanks, On::World, |cx| groups::group_translate_ranks(cx, group1, Array::new(ranks1,
             i64::from(n)), group2, OutArray::new(ranks2, i64::from(n))))
 }
 
 entry! {
-    MPI_Group_union PMPI_Group_union(group1: Group, group2: Group, newgroup: *mut Group) -> c_int
+    MPI_Group_union PMPI_Group_union oxmpi_Group_union(group1: Group, group2: Group, newgroup: *mut Group) -> c_int
         => or_null(call(Fun::GroupUnion, On::World, |cx| made1(cx, (newgroup, "newgroup"), || groups::group_union(cx,
             group1, group2))), newgroup, MPI_GROUP_NULL)
 }
 
 entry! {
-    MPI_Intercomm_create PMPI_Intercomm_create(local_comm: Comm, local_leader: c_int, peer_comm: Comm,
-        remote_leader: c_int, tag: c_int, newintercomm: *mut Comm) -> c_int
+    MPI_Intercomm_create PMPI_Intercomm_create oxmpi_Intercomm_create(local_comm: Comm, local_leader: c_int,
+        peer_comm: Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut Comm) -> c_int
         => or_null(call(Fun::IntercommCreate, On::Comm(local_comm), |cx| made1(cx, (newintercomm, "newintercomm"),
             || intercomm::intercomm_create(cx, local_comm, local_leader, peer_comm, remote_leader, tag))),
             newintercomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Intercomm_create_from_groups PMPI_Intercomm_create_from_groups(local_group: Group, local_leader: c_int,
-        remote_group: Group, remote_leader: c_int, stringtag: *const c_char, info: Info, errhandler: Errhandler,
-        newintercomm: *mut Comm) -> c_int
+    MPI_Intercomm_create_from_groups PMPI_Intercomm_create_from_groups oxmpi_Intercomm_create_from_groups(local_group: Group,
+        local_leader: c_int, remote_group: Group, remote_leader: c_int, stringtag: *const c_char, info: Info,
+        errhandler: Errhandler, newintercomm: *mut Comm) -> c_int
         => or_null(call(Fun::IntercommCreateFromGroups, On::World, |cx| intercomm::intercomm_create_from_groups(cx,
             local_group, local_leader, remote_group, remote_leader, text(stringtag, "stringtag").ok(), info,
             errhandler, Out::new(newintercomm))), newintercomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Intercomm_merge PMPI_Intercomm_merge(intercomm: Comm, high: c_int, newintracomm: *mut Comm) -> c_int
+    MPI_Intercomm_merge PMPI_Intercomm_merge oxmpi_Intercomm_merge(intercomm: Comm, high: c_int,
+        newintracomm: *mut Comm) -> c_int
         => or_null(call(Fun::IntercommMerge, On::Comm(intercomm), |cx| made1(cx, (newintracomm, "newintracomm"),
             || intercomm::intercomm_merge(cx, intercomm, high))), newintracomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Type_create_keyval PMPI_Type_create_keyval(type_copy_attr_fn: TypeCopyAttrFn,
+    MPI_Type_create_keyval PMPI_Type_create_keyval oxmpi_Type_create_keyval(type_copy_attr_fn: TypeCopyAttrFn,
         type_delete_attr_fn: TypeDeleteAttrFn, type_keyval: *mut c_int, extra_state: *mut c_void) -> c_int
         => call(Fun::TypeCreateKeyval, On::World, |cx| out1((type_keyval, "type_keyval"),
             || type_contents::type_create_keyval(cx, Callback::new(type_copy_attr_fn),
@@ -281,79 +291,83 @@ entry! {
 }
 
 entry! {
-    MPI_Type_delete_attr PMPI_Type_delete_attr(datatype: Datatype, type_keyval: c_int) -> c_int
+    MPI_Type_delete_attr PMPI_Type_delete_attr oxmpi_Type_delete_attr(datatype: Datatype, type_keyval: c_int) -> c_int
         => call(Fun::TypeDeleteAttr, On::World, |cx| type_contents::type_delete_attr(cx, datatype, type_keyval))
 }
 
 entry! {
-    MPI_Type_free_keyval PMPI_Type_free_keyval(type_keyval: *mut c_int) -> c_int
+    MPI_Type_free_keyval PMPI_Type_free_keyval oxmpi_Type_free_keyval(type_keyval: *mut c_int) -> c_int
         => call(Fun::TypeFreeKeyval, On::World, |cx| type_contents::type_free_keyval(cx, cell(type_keyval,
             "type_keyval")?))
 }
 
 entry! {
-    MPI_Type_get_attr PMPI_Type_get_attr(datatype: Datatype, type_keyval: c_int, attribute_val: *mut c_void,
-        flag: *mut c_int) -> c_int
+    MPI_Type_get_attr PMPI_Type_get_attr oxmpi_Type_get_attr(datatype: Datatype, type_keyval: c_int,
+        attribute_val: *mut c_void, flag: *mut c_int) -> c_int
         => call(Fun::TypeGetAttr, On::World, |cx| out_attribute((attribute_val, "attribute_val"), (flag, "flag"),
             || type_contents::type_get_attr(cx, datatype, type_keyval)))
 }
 
 entry! {
-    MPI_Type_get_name PMPI_Type_get_name(datatype: Datatype, type_name: *mut c_char, resultlen: *mut c_int) -> c_int
+    MPI_Type_get_name PMPI_Type_get_name oxmpi_Type_get_name(datatype: Datatype, type_name: *mut c_char,
+        resultlen: *mut c_int) -> c_int
         => call(Fun::TypeGetName, On::World, |cx| out_text_length((type_name, "type_name"), MPI_MAX_OBJECT_NAME,
             (resultlen, "resultlen"), || type_contents::type_get_name(cx, datatype)))
 }
 
 entry! {
-    MPI_Type_set_attr PMPI_Type_set_attr(datatype: Datatype, type_keyval: c_int, attribute_val: *mut c_void) -> c_int
+    MPI_Type_set_attr PMPI_Type_set_attr oxmpi_Type_set_attr(datatype: Datatype, type_keyval: c_int,
+        attribute_val: *mut c_void) -> c_int
         => call(Fun::TypeSetAttr, On::World, |cx| type_contents::type_set_attr(cx, datatype, type_keyval,
             attribute_val.expose_provenance()))
 }
 
 entry! {
-    MPI_Type_set_name PMPI_Type_set_name(datatype: Datatype, type_name: *const c_char) -> c_int
+    MPI_Type_set_name PMPI_Type_set_name oxmpi_Type_set_name(datatype: Datatype, type_name: *const c_char) -> c_int
         => call(Fun::TypeSetName, On::World, |cx| type_contents::type_set_name(cx, datatype, text(type_name,
             "type_name")?))
 }
 
 entry! {
-    MPI_Win_create_keyval PMPI_Win_create_keyval(win_copy_attr_fn: WinCopyAttrFn, win_delete_attr_fn: WinDeleteAttrFn,
-        win_keyval: *mut c_int, extra_state: *mut c_void) -> c_int
+    MPI_Win_create_keyval PMPI_Win_create_keyval oxmpi_Win_create_keyval(win_copy_attr_fn: WinCopyAttrFn,
+        win_delete_attr_fn: WinDeleteAttrFn, win_keyval: *mut c_int, extra_state: *mut c_void) -> c_int
         => call(Fun::WinCreateKeyval, On::World, |cx| out1((win_keyval, "win_keyval"),
             || attributes::win_create_keyval(cx, Callback::new(win_copy_attr_fn), Callback::new(win_delete_attr_fn),
             extra_state.expose_provenance())))
 }
 
 entry! {
-    MPI_Win_delete_attr PMPI_Win_delete_attr(win: Win, win_keyval: c_int) -> c_int
+    MPI_Win_delete_attr PMPI_Win_delete_attr oxmpi_Win_delete_attr(win: Win, win_keyval: c_int) -> c_int
         => call(Fun::WinDeleteAttr, On::Win(win), |cx| attributes::win_delete_attr(cx, win, win_keyval))
 }
 
 entry! {
-    MPI_Win_free_keyval PMPI_Win_free_keyval(win_keyval: *mut c_int) -> c_int
+    MPI_Win_free_keyval PMPI_Win_free_keyval oxmpi_Win_free_keyval(win_keyval: *mut c_int) -> c_int
         => call(Fun::WinFreeKeyval, On::World, |cx| attributes::win_free_keyval(cx, cell(win_keyval, "win_keyval")?))
 }
 
 entry! {
-    MPI_Win_get_attr PMPI_Win_get_attr(win: Win, win_keyval: c_int, attribute_val: *mut c_void,
+    MPI_Win_get_attr PMPI_Win_get_attr oxmpi_Win_get_attr(win: Win, win_keyval: c_int, attribute_val: *mut c_void,
         flag: *mut c_int) -> c_int
         => call(Fun::WinGetAttr, On::Win(win), |cx| out_attribute((attribute_val, "attribute_val"), (flag, "flag"),
             || attributes::win_get_attr(cx, win, win_keyval)))
 }
 
 entry! {
-    MPI_Win_get_name PMPI_Win_get_name(win: Win, win_name: *mut c_char, resultlen: *mut c_int) -> c_int
+    MPI_Win_get_name PMPI_Win_get_name oxmpi_Win_get_name(win: Win, win_name: *mut c_char,
+        resultlen: *mut c_int) -> c_int
         => call(Fun::WinGetName, On::Win(win), |cx| out_text_length((win_name, "win_name"), MPI_MAX_OBJECT_NAME,
             (resultlen, "resultlen"), || names::win_get_name(cx, win)))
 }
 
 entry! {
-    MPI_Win_set_attr PMPI_Win_set_attr(win: Win, win_keyval: c_int, attribute_val: *mut c_void) -> c_int
+    MPI_Win_set_attr PMPI_Win_set_attr oxmpi_Win_set_attr(win: Win, win_keyval: c_int,
+        attribute_val: *mut c_void) -> c_int
         => call(Fun::WinSetAttr, On::Win(win), |cx| attributes::win_set_attr(cx, win, win_keyval,
             attribute_val.expose_provenance()))
 }
 
 entry! {
-    MPI_Win_set_name PMPI_Win_set_name(win: Win, win_name: *const c_char) -> c_int
+    MPI_Win_set_name PMPI_Win_set_name oxmpi_Win_set_name(win: Win, win_name: *const c_char) -> c_int
         => call(Fun::WinSetName, On::Win(win), |cx| names::win_set_name(cx, win, text(win_name, "win_name")?))
 }

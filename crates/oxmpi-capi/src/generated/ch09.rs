@@ -14,21 +14,22 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Cart_coords PMPI_Cart_coords(comm: Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> c_int
+    MPI_Cart_coords PMPI_Cart_coords oxmpi_Cart_coords(comm: Comm, rank: c_int, maxdims: c_int,
+        coords: *mut c_int) -> c_int
         => call(Fun::CartCoords, On::Comm(comm), |cx| topology::cart_coords(cx, comm, rank, OutArray::new(coords,
             i64::from(maxdims))))
 }
 
 entry! {
-    MPI_Cart_create PMPI_Cart_create(comm_old: Comm, ndims: c_int, dims: *const c_int, periods: *const c_int,
-        reorder: c_int, comm_cart: *mut Comm) -> c_int
+    MPI_Cart_create PMPI_Cart_create oxmpi_Cart_create(comm_old: Comm, ndims: c_int, dims: *const c_int,
+        periods: *const c_int, reorder: c_int, comm_cart: *mut Comm) -> c_int
         => or_null(call(Fun::CartCreate, On::Comm(comm_old), |cx| made1(cx, (comm_cart, "comm_cart"),
             || topology::cart_create(cx, comm_old, Array::new(dims, i64::from(ndims)), Array::new(periods,
             i64::from(ndims)), reorder))), comm_cart, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Cart_get PMPI_Cart_get(comm: Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int,
+    MPI_Cart_get PMPI_Cart_get oxmpi_Cart_get(comm: Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int,
         coords: *mut c_int) -> c_int
         => call(Fun::CartGet, On::Comm(comm), |cx| topology::cart_get(cx, comm, OutArray::new(dims,
             i64::from(maxdims)), OutArray::new(periods, i64::from(maxdims)), OutArray::new(coords,
@@ -36,46 +37,46 @@ entry! {
 }
 
 entry! {
-    MPI_Cart_map PMPI_Cart_map(comm: Comm, ndims: c_int, dims: *const c_int, periods: *const c_int,
+    MPI_Cart_map PMPI_Cart_map oxmpi_Cart_map(comm: Comm, ndims: c_int, dims: *const c_int, periods: *const c_int,
         newrank: *mut c_int) -> c_int
         => call(Fun::CartMap, On::Comm(comm), |cx| out1((newrank, "newrank"), || topology::cart_map(cx, comm,
             Array::new(dims, i64::from(ndims)), Array::new(periods, i64::from(ndims)))))
 }
 
 entry! {
-    MPI_Cart_rank PMPI_Cart_rank(comm: Comm, coords: *const c_int, rank: *mut c_int) -> c_int
+    MPI_Cart_rank PMPI_Cart_rank oxmpi_Cart_rank(comm: Comm, coords: *const c_int, rank: *mut c_int) -> c_int
         => call(Fun::CartRank, On::Comm(comm), |cx| out1((rank, "rank"), || topology::cart_rank(cx, comm,
             Open::new(coords))))
 }
 
 entry! {
-    MPI_Cart_shift PMPI_Cart_shift(comm: Comm, direction: c_int, disp: c_int, rank_source: *mut c_int,
-        rank_dest: *mut c_int) -> c_int
+    MPI_Cart_shift PMPI_Cart_shift oxmpi_Cart_shift(comm: Comm, direction: c_int, disp: c_int,
+        rank_source: *mut c_int, rank_dest: *mut c_int) -> c_int
         => call(Fun::CartShift, On::Comm(comm), |cx| out2((rank_source, "rank_source"), (rank_dest, "rank_dest"),
             || topology::cart_shift(cx, comm, direction, disp)))
 }
 
 entry! {
-    MPI_Cart_sub PMPI_Cart_sub(comm: Comm, remain_dims: *const c_int, newcomm: *mut Comm) -> c_int
+    MPI_Cart_sub PMPI_Cart_sub oxmpi_Cart_sub(comm: Comm, remain_dims: *const c_int, newcomm: *mut Comm) -> c_int
         => or_null(call(Fun::CartSub, On::Comm(comm), |cx| made1(cx, (newcomm, "newcomm"), || topology::cart_sub(cx,
             comm, Open::new(remain_dims)))), newcomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Cartdim_get PMPI_Cartdim_get(comm: Comm, ndims: *mut c_int) -> c_int
+    MPI_Cartdim_get PMPI_Cartdim_get oxmpi_Cartdim_get(comm: Comm, ndims: *mut c_int) -> c_int
         => call(Fun::CartdimGet, On::Comm(comm), |cx| out1((ndims, "ndims"), || topology::cartdim_get(cx, comm)))
 }
 
 entry! {
-    MPI_Dims_create PMPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) -> c_int
+    MPI_Dims_create PMPI_Dims_create oxmpi_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) -> c_int
         => call(Fun::DimsCreate, On::World, |cx| topology::dims_create(cx, nnodes, OutArray::new(dims,
             i64::from(ndims))))
 }
 
 entry! {
-    MPI_Dist_graph_create PMPI_Dist_graph_create(comm_old: Comm, n: c_int, sources: *const c_int,
-        degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: Info, reorder: c_int,
-        comm_dist_graph: *mut Comm) -> c_int
+    MPI_Dist_graph_create PMPI_Dist_graph_create oxmpi_Dist_graph_create(comm_old: Comm, n: c_int,
+        sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: Info,
+        reorder: c_int, comm_dist_graph: *mut Comm) -> c_int
         => or_null(call(Fun::DistGraphCreate, On::Comm(comm_old), |cx| made1(cx, (comm_dist_graph, "comm_dist_graph"),
             || dist_graph::dist_graph_create(cx, comm_old, Array::new(sources, i64::from(n)), Array::new(degrees,
             i64::from(n)), Open::new(destinations), Open::new(weights), info, reorder))), comm_dist_graph,
@@ -83,9 +84,10 @@ entry! {
 }
 
 entry! {
-    MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent(comm_old: Comm, indegree: c_int,
-        sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int,
-        destweights: *const c_int, info: Info, reorder: c_int, comm_dist_graph: *mut Comm) -> c_int
+    MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent oxmpi_Dist_graph_create_adjacent(comm_old: Comm,
+        indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int,
+        destinations: *const c_int, destweights: *const c_int, info: Info, reorder: c_int,
+        comm_dist_graph: *mut Comm) -> c_int
         => or_null(call(Fun::DistGraphCreateAdjacent, On::Comm(comm_old), |cx| made1(cx, (comm_dist_graph,
             "comm_dist_graph"), || dist_graph::dist_graph_create_adjacent(cx, comm_old, Array::new(sources,
             i64::from(indegree)), Open::new(sourceweights), Array::new(destinations, i64::from(outdegree)),
@@ -93,8 +95,9 @@ entry! {
 }
 
 entry! {
-    MPI_Dist_graph_neighbors PMPI_Dist_graph_neighbors(comm: Comm, maxindegree: c_int, sources: *mut c_int,
-        sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int) -> c_int
+    MPI_Dist_graph_neighbors PMPI_Dist_graph_neighbors oxmpi_Dist_graph_neighbors(comm: Comm, maxindegree: c_int,
+        sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int,
+        destweights: *mut c_int) -> c_int
         => call(Fun::DistGraphNeighbors, On::Comm(comm), |cx| dist_graph::dist_graph_neighbors(cx, comm,
             OutArray::new(sources, i64::from(maxindegree)), OutArray::new(sourceweights, i64::from(maxindegree)),
             OutArray::new(destinations, i64::from(maxoutdegree)), OutArray::new(destweights,
@@ -102,73 +105,77 @@ entry! {
 }
 
 entry! {
-    MPI_Dist_graph_neighbors_count PMPI_Dist_graph_neighbors_count(comm: Comm, indegree: *mut c_int,
-        outdegree: *mut c_int, weighted: *mut c_int) -> c_int
+    MPI_Dist_graph_neighbors_count PMPI_Dist_graph_neighbors_count oxmpi_Dist_graph_neighbors_count(comm: Comm,
+        indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int) -> c_int
         => call(Fun::DistGraphNeighborsCount, On::Comm(comm), |cx| out3((indegree, "indegree"), (outdegree,
             "outdegree"), (weighted, "weighted"), || dist_graph::dist_graph_neighbors_count(cx, comm)))
 }
 
 entry! {
-    MPI_Graph_create PMPI_Graph_create(comm_old: Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int,
-        reorder: c_int, comm_graph: *mut Comm) -> c_int
+    MPI_Graph_create PMPI_Graph_create oxmpi_Graph_create(comm_old: Comm, nnodes: c_int, indx: *const c_int,
+        edges: *const c_int, reorder: c_int, comm_graph: *mut Comm) -> c_int
         => or_null(call(Fun::GraphCreate, On::Comm(comm_old), |cx| made1(cx, (comm_graph, "comm_graph"),
             || topology::graph_create(cx, comm_old, nnodes, Array::new(indx, i64::from(nnodes)), Open::new(edges),
             reorder))), comm_graph, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Graph_get PMPI_Graph_get(comm: Comm, maxindex: c_int, maxedges: c_int, indx: *mut c_int,
+    MPI_Graph_get PMPI_Graph_get oxmpi_Graph_get(comm: Comm, maxindex: c_int, maxedges: c_int, indx: *mut c_int,
         edges: *mut c_int) -> c_int
         => call(Fun::GraphGet, On::Comm(comm), |cx| topology::graph_get(cx, comm, OutArray::new(indx,
             i64::from(maxindex)), OutArray::new(edges, i64::from(maxedges))))
 }
 
 entry! {
-    MPI_Graph_map PMPI_Graph_map(comm: Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int,
+    MPI_Graph_map PMPI_Graph_map oxmpi_Graph_map(comm: Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int,
         newrank: *mut c_int) -> c_int
         => call(Fun::GraphMap, On::Comm(comm), |cx| out1((newrank, "newrank"), || topology::graph_map(cx, comm,
             nnodes, Array::new(indx, i64::from(nnodes)), Open::new(edges))))
 }
 
 entry! {
-    MPI_Graph_neighbors PMPI_Graph_neighbors(comm: Comm, rank: c_int, maxneighbors: c_int,
+    MPI_Graph_neighbors PMPI_Graph_neighbors oxmpi_Graph_neighbors(comm: Comm, rank: c_int, maxneighbors: c_int,
         neighbors: *mut c_int) -> c_int
         => call(Fun::GraphNeighbors, On::Comm(comm), |cx| topology::graph_neighbors(cx, comm, rank,
             OutArray::new(neighbors, i64::from(maxneighbors))))
 }
 
 entry! {
-    MPI_Graph_neighbors_count PMPI_Graph_neighbors_count(comm: Comm, rank: c_int, nneighbors: *mut c_int) -> c_int
+    MPI_Graph_neighbors_count PMPI_Graph_neighbors_count oxmpi_Graph_neighbors_count(comm: Comm, rank: c_int,
+        nneighbors: *mut c_int) -> c_int
         => call(Fun::GraphNeighborsCount, On::Comm(comm), |cx| out1((nneighbors, "nneighbors"),
             || topology::graph_neighbors_count(cx, comm, rank)))
 }
 
 entry! {
-    MPI_Graphdims_get PMPI_Graphdims_get(comm: Comm, nnodes: *mut c_int, nedges: *mut c_int) -> c_int
+    MPI_Graphdims_get PMPI_Graphdims_get oxmpi_Graphdims_get(comm: Comm, nnodes: *mut c_int,
+        nedges: *mut c_int) -> c_int
         => call(Fun::GraphdimsGet, On::Comm(comm), |cx| out2((nnodes, "nnodes"), (nedges, "nedges"),
             || topology::graphdims_get(cx, comm)))
 }
 
 entry! {
-    MPI_Ineighbor_allgather PMPI_Ineighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ineighbor_allgather PMPI_Ineighbor_allgather oxmpi_Ineighbor_allgather(sendbuf: *const c_void,
+        sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IneighborAllgather, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::neighbor_allgather(cx, Nonblocking, Block::new(sendbuf, i64::from(sendcount), sendtype),
             Block::new(recvbuf, i64::from(recvcount), recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ineighbor_allgather_c PMPI_Ineighbor_allgather_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ineighbor_allgather_c PMPI_Ineighbor_allgather_c oxmpi_Ineighbor_allgather_c(sendbuf: *const c_void,
+        sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IneighborAllgatherC, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::neighbor_allgather(cx, Nonblocking, Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf,
             recvcount, recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ineighbor_allgatherv PMPI_Ineighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, comm: Comm,
-        request: *mut Request) -> c_int
+    MPI_Ineighbor_allgatherv PMPI_Ineighbor_allgatherv oxmpi_Ineighbor_allgatherv(sendbuf: *const c_void,
+        sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int,
+        recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IneighborAllgatherv, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::neighbor_allgatherv(cx, Nonblocking, Block::new(sendbuf, i64::from(sendcount), sendtype),
             Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype), comm))), request,
@@ -176,9 +183,9 @@ entry! {
 }
 
 entry! {
-    MPI_Ineighbor_allgatherv_c PMPI_Ineighbor_allgatherv_c(sendbuf: *const c_void, sendcount: Count,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype,
-        comm: Comm, request: *mut Request) -> c_int
+    MPI_Ineighbor_allgatherv_c PMPI_Ineighbor_allgatherv_c oxmpi_Ineighbor_allgatherv_c(sendbuf: *const c_void,
+        sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint,
+        recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
         => or_null(call(Fun::IneighborAllgathervC, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::neighbor_allgatherv(cx, Nonblocking, Block::new(sendbuf, sendcount, sendtype),
             Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype), comm))), request,
@@ -186,25 +193,28 @@ entry! {
 }
 
 entry! {
-    MPI_Ineighbor_alltoall PMPI_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ineighbor_alltoall PMPI_Ineighbor_alltoall oxmpi_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: c_int,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IneighborAlltoall, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::neighbor_alltoall(cx, Nonblocking, Block::new(sendbuf, i64::from(sendcount), sendtype),
             Block::new(recvbuf, i64::from(recvcount), recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ineighbor_alltoall_c PMPI_Ineighbor_alltoall_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ineighbor_alltoall_c PMPI_Ineighbor_alltoall_c oxmpi_Ineighbor_alltoall_c(sendbuf: *const c_void,
+        sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IneighborAlltoallC, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::neighbor_alltoall(cx, Nonblocking, Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf,
             recvcount, recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Ineighbor_alltoallv PMPI_Ineighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int,
-        sdispls: *const c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int,
-        rdispls: *const c_int, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ineighbor_alltoallv PMPI_Ineighbor_alltoallv oxmpi_Ineighbor_alltoallv(sendbuf: *const c_void,
+        sendcounts: *const c_int, sdispls: *const c_int, sendtype: Datatype, recvbuf: *mut c_void,
+        recvcounts: *const c_int, rdispls: *const c_int, recvtype: Datatype, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IneighborAlltoallv, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::neighbor_alltoallv(cx, Nonblocking, Blocks::new(sendbuf, Ints::narrow(sendcounts),
             Ints::narrow(sdispls), sendtype), Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls),
@@ -212,9 +222,10 @@ entry! {
 }
 
 entry! {
-    MPI_Ineighbor_alltoallv_c PMPI_Ineighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const Count,
-        sdispls: *const Aint, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count,
-        rdispls: *const Aint, recvtype: Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ineighbor_alltoallv_c PMPI_Ineighbor_alltoallv_c oxmpi_Ineighbor_alltoallv_c(sendbuf: *const c_void,
+        sendcounts: *const Count, sdispls: *const Aint, sendtype: Datatype, recvbuf: *mut c_void,
+        recvcounts: *const Count, rdispls: *const Aint, recvtype: Datatype, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IneighborAlltoallvC, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::neighbor_alltoallv(cx, Nonblocking, Blocks::new(sendbuf, Ints::wide(sendcounts),
             Ints::wide(sdispls), sendtype), Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls),
@@ -222,9 +233,10 @@ entry! {
 }
 
 entry! {
-    MPI_Ineighbor_alltoallw PMPI_Ineighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int,
-        sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const c_int,
-        rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ineighbor_alltoallw PMPI_Ineighbor_alltoallw oxmpi_Ineighbor_alltoallw(sendbuf: *const c_void,
+        sendcounts: *const c_int, sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void,
+        recvcounts: *const c_int, rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IneighborAlltoallw, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::neighbor_alltoallw(cx, Nonblocking, Mixed::new(sendbuf, Ints::narrow(sendcounts),
             Ints::wide(sdispls), sendtypes), Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls),
@@ -232,9 +244,10 @@ entry! {
 }
 
 entry! {
-    MPI_Ineighbor_alltoallw_c PMPI_Ineighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const Count,
-        sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const Count,
-        rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm, request: *mut Request) -> c_int
+    MPI_Ineighbor_alltoallw_c PMPI_Ineighbor_alltoallw_c oxmpi_Ineighbor_alltoallw_c(sendbuf: *const c_void,
+        sendcounts: *const Count, sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void,
+        recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::IneighborAlltoallwC, On::Comm(comm), |cx| started(cx, Nonblocking, request,
             || coll::neighbor_alltoallw(cx, Nonblocking, Mixed::new(sendbuf, Ints::wide(sendcounts),
             Ints::wide(sdispls), sendtypes), Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls),
@@ -242,58 +255,61 @@ entry! {
 }
 
 entry! {
-    MPI_Neighbor_allgather PMPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Neighbor_allgather PMPI_Neighbor_allgather oxmpi_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::NeighborAllgather, On::Comm(comm), |cx| coll::neighbor_allgather(cx, Blocking,
             Block::new(sendbuf, i64::from(sendcount), sendtype), Block::new(recvbuf, i64::from(recvcount), recvtype),
             comm))
 }
 
 entry! {
-    MPI_Neighbor_allgather_c PMPI_Neighbor_allgather_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Neighbor_allgather_c PMPI_Neighbor_allgather_c oxmpi_Neighbor_allgather_c(sendbuf: *const c_void,
+        sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype,
+        comm: Comm) -> c_int
         => call(Fun::NeighborAllgatherC, On::Comm(comm), |cx| coll::neighbor_allgather(cx, Blocking,
             Block::new(sendbuf, sendcount, sendtype), Block::new(recvbuf, recvcount, recvtype), comm))
 }
 
 entry! {
-    MPI_Neighbor_allgather_init PMPI_Neighbor_allgather_init(sendbuf: *const c_void, sendcount: c_int,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm, info: Info,
-        request: *mut Request) -> c_int
+    MPI_Neighbor_allgather_init PMPI_Neighbor_allgather_init oxmpi_Neighbor_allgather_init(sendbuf: *const c_void,
+        sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm,
+        info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::NeighborAllgatherInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::neighbor_allgather(cx, Persistent(info), Block::new(sendbuf, i64::from(sendcount), sendtype),
             Block::new(recvbuf, i64::from(recvcount), recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Neighbor_allgather_init_c PMPI_Neighbor_allgather_init_c(sendbuf: *const c_void, sendcount: Count,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm, info: Info,
-        request: *mut Request) -> c_int
+    MPI_Neighbor_allgather_init_c PMPI_Neighbor_allgather_init_c oxmpi_Neighbor_allgather_init_c(sendbuf: *const c_void,
+        sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm,
+        info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::NeighborAllgatherInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::neighbor_allgather(cx, Persistent(info), Block::new(sendbuf, sendcount, sendtype),
             Block::new(recvbuf, recvcount, recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv oxmpi_Neighbor_allgatherv(sendbuf: *const c_void,
+        sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int,
+        recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::NeighborAllgatherv, On::Comm(comm), |cx| coll::neighbor_allgatherv(cx, Blocking,
             Block::new(sendbuf, i64::from(sendcount), sendtype), Blocks::new(recvbuf, Ints::narrow(recvcounts),
             Ints::narrow(displs), recvtype), comm))
 }
 
 entry! {
-    MPI_Neighbor_allgatherv_c PMPI_Neighbor_allgatherv_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Neighbor_allgatherv_c PMPI_Neighbor_allgatherv_c oxmpi_Neighbor_allgatherv_c(sendbuf: *const c_void,
+        sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint,
+        recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::NeighborAllgathervC, On::Comm(comm), |cx| coll::neighbor_allgatherv(cx, Blocking,
             Block::new(sendbuf, sendcount, sendtype), Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs),
             recvtype), comm))
 }
 
 entry! {
-    MPI_Neighbor_allgatherv_init PMPI_Neighbor_allgatherv_init(sendbuf: *const c_void, sendcount: c_int,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: Datatype,
-        comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Neighbor_allgatherv_init PMPI_Neighbor_allgatherv_init oxmpi_Neighbor_allgatherv_init(sendbuf: *const c_void,
+        sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int,
+        recvtype: Datatype, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::NeighborAllgathervInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::neighbor_allgatherv(cx, Persistent(info), Block::new(sendbuf, i64::from(sendcount), sendtype),
             Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(displs), recvtype), comm))), request,
@@ -301,9 +317,9 @@ entry! {
 }
 
 entry! {
-    MPI_Neighbor_allgatherv_init_c PMPI_Neighbor_allgatherv_init_c(sendbuf: *const c_void, sendcount: Count,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint, recvtype: Datatype,
-        comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Neighbor_allgatherv_init_c PMPI_Neighbor_allgatherv_init_c oxmpi_Neighbor_allgatherv_init_c(sendbuf: *const c_void,
+        sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count, displs: *const Aint,
+        recvtype: Datatype, comm: Comm, info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::NeighborAllgathervInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::neighbor_allgatherv(cx, Persistent(info), Block::new(sendbuf, sendcount, sendtype),
             Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(displs), recvtype), comm))), request,
@@ -311,59 +327,61 @@ entry! {
 }
 
 entry! {
-    MPI_Neighbor_alltoall PMPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Neighbor_alltoall PMPI_Neighbor_alltoall oxmpi_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int,
+        sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::NeighborAlltoall, On::Comm(comm), |cx| coll::neighbor_alltoall(cx, Blocking, Block::new(sendbuf,
             i64::from(sendcount), sendtype), Block::new(recvbuf, i64::from(recvcount), recvtype), comm))
 }
 
 entry! {
-    MPI_Neighbor_alltoall_c PMPI_Neighbor_alltoall_c(sendbuf: *const c_void, sendcount: Count, sendtype: Datatype,
-        recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Neighbor_alltoall_c PMPI_Neighbor_alltoall_c oxmpi_Neighbor_alltoall_c(sendbuf: *const c_void,
+        sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype,
+        comm: Comm) -> c_int
         => call(Fun::NeighborAlltoallC, On::Comm(comm), |cx| coll::neighbor_alltoall(cx, Blocking, Block::new(sendbuf,
             sendcount, sendtype), Block::new(recvbuf, recvcount, recvtype), comm))
 }
 
 entry! {
-    MPI_Neighbor_alltoall_init PMPI_Neighbor_alltoall_init(sendbuf: *const c_void, sendcount: c_int,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm, info: Info,
-        request: *mut Request) -> c_int
+    MPI_Neighbor_alltoall_init PMPI_Neighbor_alltoall_init oxmpi_Neighbor_alltoall_init(sendbuf: *const c_void,
+        sendcount: c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: Datatype, comm: Comm,
+        info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::NeighborAlltoallInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::neighbor_alltoall(cx, Persistent(info), Block::new(sendbuf, i64::from(sendcount), sendtype),
             Block::new(recvbuf, i64::from(recvcount), recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Neighbor_alltoall_init_c PMPI_Neighbor_alltoall_init_c(sendbuf: *const c_void, sendcount: Count,
-        sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm, info: Info,
-        request: *mut Request) -> c_int
+    MPI_Neighbor_alltoall_init_c PMPI_Neighbor_alltoall_init_c oxmpi_Neighbor_alltoall_init_c(sendbuf: *const c_void,
+        sendcount: Count, sendtype: Datatype, recvbuf: *mut c_void, recvcount: Count, recvtype: Datatype, comm: Comm,
+        info: Info, request: *mut Request) -> c_int
         => or_null(call(Fun::NeighborAlltoallInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::neighbor_alltoall(cx, Persistent(info), Block::new(sendbuf, sendcount, sendtype),
             Block::new(recvbuf, recvcount, recvtype), comm))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Neighbor_alltoallv PMPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int,
-        sdispls: *const c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int,
-        rdispls: *const c_int, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Neighbor_alltoallv PMPI_Neighbor_alltoallv oxmpi_Neighbor_alltoallv(sendbuf: *const c_void,
+        sendcounts: *const c_int, sdispls: *const c_int, sendtype: Datatype, recvbuf: *mut c_void,
+        recvcounts: *const c_int, rdispls: *const c_int, recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::NeighborAlltoallv, On::Comm(comm), |cx| coll::neighbor_alltoallv(cx, Blocking,
             Blocks::new(sendbuf, Ints::narrow(sendcounts), Ints::narrow(sdispls), sendtype), Blocks::new(recvbuf,
             Ints::narrow(recvcounts), Ints::narrow(rdispls), recvtype), comm))
 }
 
 entry! {
-    MPI_Neighbor_alltoallv_c PMPI_Neighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const Count,
-        sdispls: *const Aint, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count,
-        rdispls: *const Aint, recvtype: Datatype, comm: Comm) -> c_int
+    MPI_Neighbor_alltoallv_c PMPI_Neighbor_alltoallv_c oxmpi_Neighbor_alltoallv_c(sendbuf: *const c_void,
+        sendcounts: *const Count, sdispls: *const Aint, sendtype: Datatype, recvbuf: *mut c_void,
+        recvcounts: *const Count, rdispls: *const Aint, recvtype: Datatype, comm: Comm) -> c_int
         => call(Fun::NeighborAlltoallvC, On::Comm(comm), |cx| coll::neighbor_alltoallv(cx, Blocking,
             Blocks::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtype), Blocks::new(recvbuf,
             Ints::wide(recvcounts), Ints::wide(rdispls), recvtype), comm))
 }
 
 entry! {
-    MPI_Neighbor_alltoallv_init PMPI_Neighbor_alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int,
-        sdispls: *const c_int, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const c_int,
-        rdispls: *const c_int, recvtype: Datatype, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Neighbor_alltoallv_init PMPI_Neighbor_alltoallv_init oxmpi_Neighbor_alltoallv_init(sendbuf: *const c_void,
+        sendcounts: *const c_int, sdispls: *const c_int, sendtype: Datatype, recvbuf: *mut c_void,
+        recvcounts: *const c_int, rdispls: *const c_int, recvtype: Datatype, comm: Comm, info: Info,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::NeighborAlltoallvInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::neighbor_alltoallv(cx, Persistent(info), Blocks::new(sendbuf, Ints::narrow(sendcounts),
             Ints::narrow(sdispls), sendtype), Blocks::new(recvbuf, Ints::narrow(recvcounts), Ints::narrow(rdispls),
@@ -371,9 +389,10 @@ entry! {
 }
 
 entry! {
-    MPI_Neighbor_alltoallv_init_c PMPI_Neighbor_alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const Count,
-        sdispls: *const Aint, sendtype: Datatype, recvbuf: *mut c_void, recvcounts: *const Count,
-        rdispls: *const Aint, recvtype: Datatype, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Neighbor_alltoallv_init_c PMPI_Neighbor_alltoallv_init_c oxmpi_Neighbor_alltoallv_init_c(sendbuf: *const c_void,
+        sendcounts: *const Count, sdispls: *const Aint, sendtype: Datatype, recvbuf: *mut c_void,
+        recvcounts: *const Count, rdispls: *const Aint, recvtype: Datatype, comm: Comm, info: Info,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::NeighborAlltoallvInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::neighbor_alltoallv(cx, Persistent(info), Blocks::new(sendbuf, Ints::wide(sendcounts),
             Ints::wide(sdispls), sendtype), Blocks::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls),
@@ -381,27 +400,28 @@ entry! {
 }
 
 entry! {
-    MPI_Neighbor_alltoallw PMPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int,
-        sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const c_int,
-        rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm) -> c_int
+    MPI_Neighbor_alltoallw PMPI_Neighbor_alltoallw oxmpi_Neighbor_alltoallw(sendbuf: *const c_void,
+        sendcounts: *const c_int, sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void,
+        recvcounts: *const c_int, rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm) -> c_int
         => call(Fun::NeighborAlltoallw, On::Comm(comm), |cx| coll::neighbor_alltoallw(cx, Blocking,
             Mixed::new(sendbuf, Ints::narrow(sendcounts), Ints::wide(sdispls), sendtypes), Mixed::new(recvbuf,
             Ints::narrow(recvcounts), Ints::wide(rdispls), recvtypes), comm))
 }
 
 entry! {
-    MPI_Neighbor_alltoallw_c PMPI_Neighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const Count,
-        sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const Count,
-        rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm) -> c_int
+    MPI_Neighbor_alltoallw_c PMPI_Neighbor_alltoallw_c oxmpi_Neighbor_alltoallw_c(sendbuf: *const c_void,
+        sendcounts: *const Count, sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void,
+        recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm) -> c_int
         => call(Fun::NeighborAlltoallwC, On::Comm(comm), |cx| coll::neighbor_alltoallw(cx, Blocking,
             Mixed::new(sendbuf, Ints::wide(sendcounts), Ints::wide(sdispls), sendtypes), Mixed::new(recvbuf,
             Ints::wide(recvcounts), Ints::wide(rdispls), recvtypes), comm))
 }
 
 entry! {
-    MPI_Neighbor_alltoallw_init PMPI_Neighbor_alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int,
-        sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const c_int,
-        rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Neighbor_alltoallw_init PMPI_Neighbor_alltoallw_init oxmpi_Neighbor_alltoallw_init(sendbuf: *const c_void,
+        sendcounts: *const c_int, sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void,
+        recvcounts: *const c_int, rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm, info: Info,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::NeighborAlltoallwInit, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::neighbor_alltoallw(cx, Persistent(info), Mixed::new(sendbuf, Ints::narrow(sendcounts),
             Ints::wide(sdispls), sendtypes), Mixed::new(recvbuf, Ints::narrow(recvcounts), Ints::wide(rdispls),
@@ -409,9 +429,10 @@ entry! {
 }
 
 entry! {
-    MPI_Neighbor_alltoallw_init_c PMPI_Neighbor_alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const Count,
-        sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void, recvcounts: *const Count,
-        rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm, info: Info, request: *mut Request) -> c_int
+    MPI_Neighbor_alltoallw_init_c PMPI_Neighbor_alltoallw_init_c oxmpi_Neighbor_alltoallw_init_c(sendbuf: *const c_void,
+        sendcounts: *const Count, sdispls: *const Aint, sendtypes: *const Datatype, recvbuf: *mut c_void,
+        recvcounts: *const Count, rdispls: *const Aint, recvtypes: *const Datatype, comm: Comm, info: Info,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::NeighborAlltoallwInitC, On::Comm(comm), |cx| started(cx, Persistent(info), request,
             || coll::neighbor_alltoallw(cx, Persistent(info), Mixed::new(sendbuf, Ints::wide(sendcounts),
             Ints::wide(sdispls), sendtypes), Mixed::new(recvbuf, Ints::wide(recvcounts), Ints::wide(rdispls),
@@ -419,6 +440,6 @@ entry! {
 }
 
 entry! {
-    MPI_Topo_test PMPI_Topo_test(comm: Comm, status: *mut c_int) -> c_int
+    MPI_Topo_test PMPI_Topo_test oxmpi_Topo_test(comm: Comm, status: *mut c_int) -> c_int
         => call(Fun::TopoTest, On::Comm(comm), |cx| out1((status, "status"), || topology::topo_test(cx, comm)))
 }

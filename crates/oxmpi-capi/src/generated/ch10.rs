@@ -13,44 +13,46 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Wtick PMPI_Wtick() -> f64
+    MPI_Wtick PMPI_Wtick oxmpi_Wtick() -> f64
         => environment::wtick()
 }
 
 entry! {
-    MPI_Wtime PMPI_Wtime() -> f64
+    MPI_Wtime PMPI_Wtime oxmpi_Wtime() -> f64
         => environment::wtime()
 }
 
 entry! {
-    MPI_Add_error_class PMPI_Add_error_class(errorclass: *mut c_int) -> c_int
+    MPI_Add_error_class PMPI_Add_error_class oxmpi_Add_error_class(errorclass: *mut c_int) -> c_int
         => call(Fun::AddErrorClass, On::World, |_| out1((errorclass, "errorclass"), || errors::add_error_class()))
 }
 
 entry! {
-    MPI_Add_error_code PMPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) -> c_int
+    MPI_Add_error_code PMPI_Add_error_code oxmpi_Add_error_code(errorclass: c_int, errorcode: *mut c_int) -> c_int
         => call(Fun::AddErrorCode, On::World, |_| out1((errorcode, "errorcode"),
             || errors::add_error_code(errorclass)))
 }
 
 entry! {
-    MPI_Add_error_string PMPI_Add_error_string(errorcode: c_int, string: *const c_char) -> c_int
+    MPI_Add_error_string PMPI_Add_error_string oxmpi_Add_error_string(errorcode: c_int,
+        string: *const c_char) -> c_int
         => call(Fun::AddErrorString, On::World, |_| errors::add_error_string(errorcode, text(string, "string")?))
 }
 
 entry! {
-    MPI_Alloc_mem PMPI_Alloc_mem(size: Aint, info: Info, baseptr: *mut c_void) -> c_int
+    MPI_Alloc_mem PMPI_Alloc_mem oxmpi_Alloc_mem(size: Aint, info: Info, baseptr: *mut c_void) -> c_int
         => call(Fun::AllocMem, On::World, |cx| made1(cx, (baseptr.cast::<usize>(), "baseptr"),
             || memory::alloc_mem(cx, size, info)))
 }
 
 entry! {
-    MPI_Comm_call_errhandler PMPI_Comm_call_errhandler(comm: Comm, errorcode: c_int) -> c_int
+    MPI_Comm_call_errhandler PMPI_Comm_call_errhandler oxmpi_Comm_call_errhandler(comm: Comm,
+        errorcode: c_int) -> c_int
         => call(Fun::CommCallErrhandler, On::Comm(comm), |cx| errhandlers::comm_call_errhandler(cx, comm, errorcode))
 }
 
 entry! {
-    MPI_Comm_create_errhandler PMPI_Comm_create_errhandler(comm_errhandler_fn: CommErrhandlerFn,
+    MPI_Comm_create_errhandler PMPI_Comm_create_errhandler oxmpi_Comm_create_errhandler(comm_errhandler_fn: CommErrhandlerFn,
         errhandler: *mut Errhandler) -> c_int
         => or_null(call(Fun::CommCreateErrhandler, On::World, |cx| made1(cx, (errhandler, "errhandler"),
             || errhandlers::comm_create_errhandler(cx, Callback::new(comm_errhandler_fn)))), errhandler,
@@ -58,39 +60,42 @@ entry! {
 }
 
 entry! {
-    MPI_Comm_get_errhandler PMPI_Comm_get_errhandler(comm: Comm, errhandler: *mut Errhandler) -> c_int
+    MPI_Comm_get_errhandler PMPI_Comm_get_errhandler oxmpi_Comm_get_errhandler(comm: Comm,
+        errhandler: *mut Errhandler) -> c_int
         => or_null(call(Fun::CommGetErrhandler, On::Comm(comm), |cx| made1(cx, (errhandler, "errhandler"),
             || errhandlers::comm_get_errhandler(cx, comm))), errhandler, MPI_ERRHANDLER_NULL)
 }
 
 entry! {
-    MPI_Comm_set_errhandler PMPI_Comm_set_errhandler(comm: Comm, errhandler: Errhandler) -> c_int
+    MPI_Comm_set_errhandler PMPI_Comm_set_errhandler oxmpi_Comm_set_errhandler(comm: Comm,
+        errhandler: Errhandler) -> c_int
         => call(Fun::CommSetErrhandler, On::Comm(comm), |cx| errhandlers::comm_set_errhandler(cx, comm, errhandler))
 }
 
 entry! {
-    MPI_Errhandler_free PMPI_Errhandler_free(errhandler: *mut Errhandler) -> c_int
+    MPI_Errhandler_free PMPI_Errhandler_free oxmpi_Errhandler_free(errhandler: *mut Errhandler) -> c_int
         => call(Fun::ErrhandlerFree, On::World, |_| errhandlers::errhandler_free(cell(errhandler, "errhandler")?))
 }
 
 entry! {
-    MPI_Error_class PMPI_Error_class(errorcode: c_int, errorclass: *mut c_int) -> c_int
+    MPI_Error_class PMPI_Error_class oxmpi_Error_class(errorcode: c_int, errorclass: *mut c_int) -> c_int
         => call(Fun::ErrorClass, On::World, |_| out1((errorclass, "errorclass"), || errors::error_class(errorcode)))
 }
 
 entry! {
-    MPI_Error_string PMPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) -> c_int
+    MPI_Error_string PMPI_Error_string oxmpi_Error_string(errorcode: c_int, string: *mut c_char,
+        resultlen: *mut c_int) -> c_int
         => call(Fun::ErrorString, On::World, |_| out_text_length((string, "string"), MPI_MAX_ERROR_STRING, (resultlen,
             "resultlen"), || errors::error_string(errorcode)))
 }
 
 entry! {
-    MPI_File_call_errhandler PMPI_File_call_errhandler(fh: File, errorcode: c_int) -> c_int
+    MPI_File_call_errhandler PMPI_File_call_errhandler oxmpi_File_call_errhandler(fh: File, errorcode: c_int) -> c_int
         => call(Fun::FileCallErrhandler, On::File(fh), |cx| errhandlers::file_call_errhandler(cx, fh, errorcode))
 }
 
 entry! {
-    MPI_File_create_errhandler PMPI_File_create_errhandler(file_errhandler_fn: FileErrhandlerFn,
+    MPI_File_create_errhandler PMPI_File_create_errhandler oxmpi_File_create_errhandler(file_errhandler_fn: FileErrhandlerFn,
         errhandler: *mut Errhandler) -> c_int
         => or_null(call(Fun::FileCreateErrhandler, On::World, |cx| made1(cx, (errhandler, "errhandler"),
             || errhandlers::file_create_errhandler(cx, Callback::new(file_errhandler_fn)))), errhandler,
@@ -98,68 +103,73 @@ entry! {
 }
 
 entry! {
-    MPI_File_get_errhandler PMPI_File_get_errhandler(file: File, errhandler: *mut Errhandler) -> c_int
+    MPI_File_get_errhandler PMPI_File_get_errhandler oxmpi_File_get_errhandler(file: File,
+        errhandler: *mut Errhandler) -> c_int
         => or_null(call(Fun::FileGetErrhandler, On::File(file), |cx| made1(cx, (errhandler, "errhandler"),
             || errhandlers::file_get_errhandler(cx, file))), errhandler, MPI_ERRHANDLER_NULL)
 }
 
 entry! {
-    MPI_File_set_errhandler PMPI_File_set_errhandler(file: File, errhandler: Errhandler) -> c_int
+    MPI_File_set_errhandler PMPI_File_set_errhandler oxmpi_File_set_errhandler(file: File,
+        errhandler: Errhandler) -> c_int
         => call(Fun::FileSetErrhandler, On::File(file), |cx| errhandlers::file_set_errhandler(cx, file, errhandler))
 }
 
 entry! {
-    MPI_Free_mem PMPI_Free_mem(base: *mut c_void) -> c_int
+    MPI_Free_mem PMPI_Free_mem oxmpi_Free_mem(base: *mut c_void) -> c_int
         => call(Fun::FreeMem, On::World, |cx| memory::free_mem(cx, base))
 }
 
 entry! {
-    MPI_Get_hw_resource_info PMPI_Get_hw_resource_info(hw_info: *mut Info) -> c_int
+    MPI_Get_hw_resource_info PMPI_Get_hw_resource_info oxmpi_Get_hw_resource_info(hw_info: *mut Info) -> c_int
         => or_null(call(Fun::GetHwResourceInfo, On::World, |cx| made1(cx, (hw_info, "hw_info"),
             || hardware::get_hw_resource_info(cx))), hw_info, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_Get_library_version PMPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) -> c_int
+    MPI_Get_library_version PMPI_Get_library_version oxmpi_Get_library_version(version: *mut c_char,
+        resultlen: *mut c_int) -> c_int
         => call(Fun::GetLibraryVersion, On::World, |_| out_text_length((version, "version"),
             MPI_MAX_LIBRARY_VERSION_STRING, (resultlen, "resultlen"), || environment::get_library_version()))
 }
 
 entry! {
-    MPI_Get_processor_name PMPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) -> c_int
+    MPI_Get_processor_name PMPI_Get_processor_name oxmpi_Get_processor_name(name: *mut c_char,
+        resultlen: *mut c_int) -> c_int
         => call(Fun::GetProcessorName, On::World, |cx| out_text_length((name, "name"), MPI_MAX_PROCESSOR_NAME,
             (resultlen, "resultlen"), || environment::get_processor_name(cx)))
 }
 
 entry! {
-    MPI_Get_version PMPI_Get_version(version: *mut c_int, subversion: *mut c_int) -> c_int
+    MPI_Get_version PMPI_Get_version oxmpi_Get_version(version: *mut c_int, subversion: *mut c_int) -> c_int
         => call(Fun::GetVersion, On::World, |_| out2((version, "version"), (subversion, "subversion"),
             || environment::get_version()))
 }
 
 entry! {
-    MPI_Remove_error_class PMPI_Remove_error_class(errorclass: c_int) -> c_int
+    MPI_Remove_error_class PMPI_Remove_error_class oxmpi_Remove_error_class(errorclass: c_int) -> c_int
         => call(Fun::RemoveErrorClass, On::World, |_| errors::remove_error_class(errorclass))
 }
 
 entry! {
-    MPI_Remove_error_code PMPI_Remove_error_code(errorcode: c_int) -> c_int
+    MPI_Remove_error_code PMPI_Remove_error_code oxmpi_Remove_error_code(errorcode: c_int) -> c_int
         => call(Fun::RemoveErrorCode, On::World, |_| errors::remove_error_code(errorcode))
 }
 
 entry! {
-    MPI_Remove_error_string PMPI_Remove_error_string(errorcode: c_int) -> c_int
+    MPI_Remove_error_string PMPI_Remove_error_string oxmpi_Remove_error_string(errorcode: c_int) -> c_int
         => call(Fun::RemoveErrorString, On::World, |_| errors::remove_error_string(errorcode))
 }
 
 entry! {
-    MPI_Session_call_errhandler PMPI_Session_call_errhandler(session: Session, errorcode: c_int) -> c_int
+    MPI_Session_call_errhandler PMPI_Session_call_errhandler oxmpi_Session_call_errhandler(session: Session,
+        errorcode: c_int) -> c_int
         => call(Fun::SessionCallErrhandler, On::Session(session), |cx| errhandlers::session_call_errhandler(cx,
             session, errorcode))
 }
 
 entry! {
-    MPI_Session_create_errhandler PMPI_Session_create_errhandler(session_errhandler_fn: SessionErrhandlerFn,
+    MPI_Session_create_errhandler PMPI_Session_create_errhandler oxmpi_Session_create_errhandler(session_errhandler_fn: SessionErrhandlerFn,
         errhandler: *mut Errhandler) -> c_int
         => or_null(call(Fun::SessionCreateErrhandler, On::World, |cx| made1(cx, (errhandler, "errhandler"),
             || errhandlers::session_create_errhandler(Callback::new(session_errhandler_fn)))), errhandler,
@@ -167,24 +177,26 @@ entry! {
 }
 
 entry! {
-    MPI_Session_get_errhandler PMPI_Session_get_errhandler(session: Session, errhandler: *mut Errhandler) -> c_int
+    MPI_Session_get_errhandler PMPI_Session_get_errhandler oxmpi_Session_get_errhandler(session: Session,
+        errhandler: *mut Errhandler) -> c_int
         => or_null(call(Fun::SessionGetErrhandler, On::Session(session), |cx| made1(cx, (errhandler, "errhandler"),
             || errhandlers::session_get_errhandler(session))), errhandler, MPI_ERRHANDLER_NULL)
 }
 
 entry! {
-    MPI_Session_set_errhandler PMPI_Session_set_errhandler(session: Session, errhandler: Errhandler) -> c_int
+    MPI_Session_set_errhandler PMPI_Session_set_errhandler oxmpi_Session_set_errhandler(session: Session,
+        errhandler: Errhandler) -> c_int
         => call(Fun::SessionSetErrhandler, On::Session(session), |_| errhandlers::session_set_errhandler(session,
             errhandler))
 }
 
 entry! {
-    MPI_Win_call_errhandler PMPI_Win_call_errhandler(win: Win, errorcode: c_int) -> c_int
+    MPI_Win_call_errhandler PMPI_Win_call_errhandler oxmpi_Win_call_errhandler(win: Win, errorcode: c_int) -> c_int
         => call(Fun::WinCallErrhandler, On::Win(win), |cx| errhandlers::win_call_errhandler(cx, win, errorcode))
 }
 
 entry! {
-    MPI_Win_create_errhandler PMPI_Win_create_errhandler(win_errhandler_fn: WinErrhandlerFn,
+    MPI_Win_create_errhandler PMPI_Win_create_errhandler oxmpi_Win_create_errhandler(win_errhandler_fn: WinErrhandlerFn,
         errhandler: *mut Errhandler) -> c_int
         => or_null(call(Fun::WinCreateErrhandler, On::World, |cx| made1(cx, (errhandler, "errhandler"),
             || errhandlers::win_create_errhandler(cx, Callback::new(win_errhandler_fn)))), errhandler,
@@ -192,12 +204,13 @@ entry! {
 }
 
 entry! {
-    MPI_Win_get_errhandler PMPI_Win_get_errhandler(win: Win, errhandler: *mut Errhandler) -> c_int
+    MPI_Win_get_errhandler PMPI_Win_get_errhandler oxmpi_Win_get_errhandler(win: Win,
+        errhandler: *mut Errhandler) -> c_int
         => or_null(call(Fun::WinGetErrhandler, On::Win(win), |cx| made1(cx, (errhandler, "errhandler"),
             || errhandlers::win_get_errhandler(cx, win))), errhandler, MPI_ERRHANDLER_NULL)
 }
 
 entry! {
-    MPI_Win_set_errhandler PMPI_Win_set_errhandler(win: Win, errhandler: Errhandler) -> c_int
+    MPI_Win_set_errhandler PMPI_Win_set_errhandler oxmpi_Win_set_errhandler(win: Win, errhandler: Errhandler) -> c_int
         => call(Fun::WinSetErrhandler, On::Win(win), |cx| errhandlers::win_set_errhandler(cx, win, errhandler))
 }

@@ -13,52 +13,53 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Info_create PMPI_Info_create(info: *mut Info) -> c_int
+    MPI_Info_create PMPI_Info_create oxmpi_Info_create(info: *mut Info) -> c_int
         => or_null(call(Fun::InfoCreate, On::World, |cx| made1(cx, (info, "info"), || info::info_create())), info,
             MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_Info_create_env PMPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut Info) -> c_int
+    MPI_Info_create_env PMPI_Info_create_env oxmpi_Info_create_env(argc: c_int, argv: *mut *mut c_char,
+        info: *mut Info) -> c_int
         => or_null(call(Fun::InfoCreateEnv, On::World, |cx| made1(cx, (info, "info"), || info::info_create_env(argc,
             Strings::new(argv)))), info, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_Info_delete PMPI_Info_delete(info: Info, key: *const c_char) -> c_int
+    MPI_Info_delete PMPI_Info_delete oxmpi_Info_delete(info: Info, key: *const c_char) -> c_int
         => call(Fun::InfoDelete, On::World, |_| info::info_delete(info, text(key, "key").ok()))
 }
 
 entry! {
-    MPI_Info_dup PMPI_Info_dup(info: Info, newinfo: *mut Info) -> c_int
+    MPI_Info_dup PMPI_Info_dup oxmpi_Info_dup(info: Info, newinfo: *mut Info) -> c_int
         => or_null(call(Fun::InfoDup, On::World, |cx| made1(cx, (newinfo, "newinfo"), || info::info_dup(info))),
             newinfo, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_Info_free PMPI_Info_free(info: *mut Info) -> c_int
+    MPI_Info_free PMPI_Info_free oxmpi_Info_free(info: *mut Info) -> c_int
         => call(Fun::InfoFree, On::World, |_| info::info_free(cell(info, "info")?))
 }
 
 entry! {
-    MPI_Info_get_nkeys PMPI_Info_get_nkeys(info: Info, nkeys: *mut c_int) -> c_int
+    MPI_Info_get_nkeys PMPI_Info_get_nkeys oxmpi_Info_get_nkeys(info: Info, nkeys: *mut c_int) -> c_int
         => call(Fun::InfoGetNkeys, On::World, |_| out1((nkeys, "nkeys"), || info::info_get_nkeys(info)))
 }
 
 entry! {
-    MPI_Info_get_nthkey PMPI_Info_get_nthkey(info: Info, n: c_int, key: *mut c_char) -> c_int
+    MPI_Info_get_nthkey PMPI_Info_get_nthkey oxmpi_Info_get_nthkey(info: Info, n: c_int, key: *mut c_char) -> c_int
         => call(Fun::InfoGetNthkey, On::World, |_| out_text((key, "key"), MPI_MAX_INFO_KEY,
             || info::info_get_nthkey(info, n)))
 }
 
 entry! {
-    MPI_Info_get_string PMPI_Info_get_string(info: Info, key: *const c_char, buflen: *mut c_int, value: *mut c_char,
-        flag: *mut c_int) -> c_int
+    MPI_Info_get_string PMPI_Info_get_string oxmpi_Info_get_string(info: Info, key: *const c_char, buflen: *mut c_int,
+        value: *mut c_char, flag: *mut c_int) -> c_int
         => call(Fun::InfoGetString, On::World, |_| out1((flag, "flag"), || info::info_get_string(info, text(key,
             "key").ok(), cell(buflen, "buflen")?, OutText::new(value, peek_int(buflen)))))
 }
 
 entry! {
-    MPI_Info_set PMPI_Info_set(info: Info, key: *const c_char, value: *const c_char) -> c_int
+    MPI_Info_set PMPI_Info_set oxmpi_Info_set(info: Info, key: *const c_char, value: *const c_char) -> c_int
         => call(Fun::InfoSet, On::World, |_| info::info_set(info, text(key, "key").ok(), text(value, "value").ok()))
 }

@@ -13,159 +13,164 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Abort PMPI_Abort(comm: Comm, errorcode: c_int) -> c_int
+    MPI_Abort PMPI_Abort oxmpi_Abort(comm: Comm, errorcode: c_int) -> c_int
         => call(Fun::Abort, On::Comm(comm), |_| world::abort(comm, errorcode))
 }
 
 entry! {
-    MPI_Close_port PMPI_Close_port(port_name: *const c_char) -> c_int
+    MPI_Close_port PMPI_Close_port oxmpi_Close_port(port_name: *const c_char) -> c_int
         => call(Fun::ClosePort, On::World, |cx| ports::close_port(cx, text(port_name, "port_name")?))
 }
 
 entry! {
-    MPI_Comm_accept PMPI_Comm_accept(port_name: *const c_char, info: Info, root: c_int, comm: Comm,
+    MPI_Comm_accept PMPI_Comm_accept oxmpi_Comm_accept(port_name: *const c_char, info: Info, root: c_int, comm: Comm,
         newcomm: *mut Comm) -> c_int
         => or_null(call(Fun::CommAccept, On::Comm(comm), |cx| made1(cx, (newcomm, "newcomm"),
             || ports::comm_accept(cx, Text::new(port_name), info, root, comm))), newcomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Comm_connect PMPI_Comm_connect(port_name: *const c_char, info: Info, root: c_int, comm: Comm,
-        newcomm: *mut Comm) -> c_int
+    MPI_Comm_connect PMPI_Comm_connect oxmpi_Comm_connect(port_name: *const c_char, info: Info, root: c_int,
+        comm: Comm, newcomm: *mut Comm) -> c_int
         => or_null(call(Fun::CommConnect, On::Comm(comm), |cx| made1(cx, (newcomm, "newcomm"),
             || ports::comm_connect(cx, Text::new(port_name), info, root, comm))), newcomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Comm_disconnect PMPI_Comm_disconnect(comm: *mut Comm) -> c_int
+    MPI_Comm_disconnect PMPI_Comm_disconnect oxmpi_Comm_disconnect(comm: *mut Comm) -> c_int
         => call(Fun::CommDisconnect, On::Comm(peek(comm)), |cx| communicators::comm_disconnect(cx, cell(comm,
             "comm")?))
 }
 
 entry! {
-    MPI_Comm_get_parent PMPI_Comm_get_parent(parent: *mut Comm) -> c_int
+    MPI_Comm_get_parent PMPI_Comm_get_parent oxmpi_Comm_get_parent(parent: *mut Comm) -> c_int
         => or_null(call(Fun::CommGetParent, On::World, |cx| made1(cx, (parent, "parent"),
             || spawn::comm_get_parent(cx))), parent, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Comm_join PMPI_Comm_join(fd: c_int, intercomm: *mut Comm) -> c_int
+    MPI_Comm_join PMPI_Comm_join oxmpi_Comm_join(fd: c_int, intercomm: *mut Comm) -> c_int
         => or_null(call(Fun::CommJoin, On::World, |cx| made1(cx, (intercomm, "intercomm"), || ports::comm_join(cx,
             fd))), intercomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Comm_spawn PMPI_Comm_spawn(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: Info,
-        root: c_int, comm: Comm, intercomm: *mut Comm, array_of_errcodes: *mut c_int) -> c_int
+    MPI_Comm_spawn PMPI_Comm_spawn oxmpi_Comm_spawn(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int,
+        info: Info, root: c_int, comm: Comm, intercomm: *mut Comm, array_of_errcodes: *mut c_int) -> c_int
         => or_null(call(Fun::CommSpawn, On::Comm(comm), |cx| spawn::comm_spawn(cx, command, argv, maxprocs, info,
             root, comm, intercomm, array_of_errcodes)), intercomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Comm_spawn_multiple PMPI_Comm_spawn_multiple(count: c_int, array_of_commands: *mut *mut c_char,
-        array_of_argv: *mut *mut *mut c_char, array_of_maxprocs: *const c_int, array_of_info: *const Info,
-        root: c_int, comm: Comm, intercomm: *mut Comm, array_of_errcodes: *mut c_int) -> c_int
+    MPI_Comm_spawn_multiple PMPI_Comm_spawn_multiple oxmpi_Comm_spawn_multiple(count: c_int,
+        array_of_commands: *mut *mut c_char, array_of_argv: *mut *mut *mut c_char, array_of_maxprocs: *const c_int,
+        array_of_info: *const Info, root: c_int, comm: Comm, intercomm: *mut Comm,
+        array_of_errcodes: *mut c_int) -> c_int
         => or_null(call(Fun::CommSpawnMultiple, On::Comm(comm), |cx| spawn::comm_spawn_multiple(cx, count,
             array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm,
             array_of_errcodes)), intercomm, MPI_COMM_NULL)
 }
 
 entry! {
-    MPI_Finalize PMPI_Finalize() -> c_int
+    MPI_Finalize PMPI_Finalize oxmpi_Finalize() -> c_int
         => call(Fun::Finalize, On::World, |cx| world::finalize(cx))
 }
 
 entry! {
-    MPI_Finalized PMPI_Finalized(flag: *mut c_int) -> c_int
+    MPI_Finalized PMPI_Finalized oxmpi_Finalized(flag: *mut c_int) -> c_int
         => call(Fun::Finalized, On::World, |_| out1((flag, "flag"), || world::finalized()))
 }
 
 entry! {
-    MPI_Init PMPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int
+    MPI_Init PMPI_Init oxmpi_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int
         => call(Fun::Init, On::World, |cx| world::init(cx, argc, argv))
 }
 
 entry! {
-    MPI_Init_thread PMPI_Init_thread(argc: *mut c_int, argv: *mut *mut *mut c_char, required: c_int,
+    MPI_Init_thread PMPI_Init_thread oxmpi_Init_thread(argc: *mut c_int, argv: *mut *mut *mut c_char, required: c_int,
         provided: *mut c_int) -> c_int
         => call(Fun::InitThread, On::World, |cx| out1((provided, "provided"), || world::init_thread(cx, argc, argv,
             required)))
 }
 
 entry! {
-    MPI_Initialized PMPI_Initialized(flag: *mut c_int) -> c_int
+    MPI_Initialized PMPI_Initialized oxmpi_Initialized(flag: *mut c_int) -> c_int
         => call(Fun::Initialized, On::World, |_| out1((flag, "flag"), || world::initialized()))
 }
 
 entry! {
-    MPI_Is_thread_main PMPI_Is_thread_main(flag: *mut c_int) -> c_int
+    MPI_Is_thread_main PMPI_Is_thread_main oxmpi_Is_thread_main(flag: *mut c_int) -> c_int
         => call(Fun::IsThreadMain, On::World, |cx| out1((flag, "flag"), || world::is_thread_main(cx)))
 }
 
 entry! {
-    MPI_Lookup_name PMPI_Lookup_name(service_name: *const c_char, info: Info, port_name: *mut c_char) -> c_int
+    MPI_Lookup_name PMPI_Lookup_name oxmpi_Lookup_name(service_name: *const c_char, info: Info,
+        port_name: *mut c_char) -> c_int
         => call(Fun::LookupName, On::World, |cx| out_text((port_name, "port_name"), MPI_MAX_PORT_NAME,
             || ports::lookup_name(cx, text(service_name, "service_name")?, info)))
 }
 
 entry! {
-    MPI_Open_port PMPI_Open_port(info: Info, port_name: *mut c_char) -> c_int
+    MPI_Open_port PMPI_Open_port oxmpi_Open_port(info: Info, port_name: *mut c_char) -> c_int
         => call(Fun::OpenPort, On::World, |cx| out_text((port_name, "port_name"), MPI_MAX_PORT_NAME,
             || ports::open_port(cx, info)))
 }
 
 entry! {
-    MPI_Publish_name PMPI_Publish_name(service_name: *const c_char, info: Info, port_name: *const c_char) -> c_int
+    MPI_Publish_name PMPI_Publish_name oxmpi_Publish_name(service_name: *const c_char, info: Info,
+        port_name: *const c_char) -> c_int
         => call(Fun::PublishName, On::World, |cx| ports::publish_name(cx, text(service_name, "service_name")?, info,
             text(port_name, "port_name")?))
 }
 
 entry! {
-    MPI_Query_thread PMPI_Query_thread(provided: *mut c_int) -> c_int
+    MPI_Query_thread PMPI_Query_thread oxmpi_Query_thread(provided: *mut c_int) -> c_int
         => call(Fun::QueryThread, On::World, |cx| out1((provided, "provided"), || world::query_thread(cx)))
 }
 
 entry! {
-    MPI_Session_finalize PMPI_Session_finalize(session: *mut Session) -> c_int
+    MPI_Session_finalize PMPI_Session_finalize oxmpi_Session_finalize(session: *mut Session) -> c_int
         => call(Fun::SessionFinalize, On::Session(peek(session)), |cx| sessions::session_finalize(cx, cell(session,
             "session")?))
 }
 
 entry! {
-    MPI_Session_get_info PMPI_Session_get_info(session: Session, info_used: *mut Info) -> c_int
+    MPI_Session_get_info PMPI_Session_get_info oxmpi_Session_get_info(session: Session, info_used: *mut Info) -> c_int
         => or_null(call(Fun::SessionGetInfo, On::Session(session), |cx| made1(cx, (info_used, "info_used"),
             || sessions::session_get_info(session))), info_used, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_Session_get_nth_pset PMPI_Session_get_nth_pset(session: Session, info: Info, n: c_int, pset_len: *mut c_int,
-        pset_name: *mut c_char) -> c_int
+    MPI_Session_get_nth_pset PMPI_Session_get_nth_pset oxmpi_Session_get_nth_pset(session: Session, info: Info,
+        n: c_int, pset_len: *mut c_int, pset_name: *mut c_char) -> c_int
         => call(Fun::SessionGetNthPset, On::Session(session), |cx| sessions::session_get_nth_pset(cx, session, info,
             n, cell(pset_len, "pset_len")?, OutText::new(pset_name, peek_int(pset_len))))
 }
 
 entry! {
-    MPI_Session_get_num_psets PMPI_Session_get_num_psets(session: Session, info: Info,
+    MPI_Session_get_num_psets PMPI_Session_get_num_psets oxmpi_Session_get_num_psets(session: Session, info: Info,
         npset_names: *mut c_int) -> c_int
         => call(Fun::SessionGetNumPsets, On::Session(session), |cx| out1((npset_names, "npset_names"),
             || sessions::session_get_num_psets(cx, session, info)))
 }
 
 entry! {
-    MPI_Session_get_pset_info PMPI_Session_get_pset_info(session: Session, pset_name: *const c_char,
-        info: *mut Info) -> c_int
+    MPI_Session_get_pset_info PMPI_Session_get_pset_info oxmpi_Session_get_pset_info(session: Session,
+        pset_name: *const c_char, info: *mut Info) -> c_int
         => or_null(call(Fun::SessionGetPsetInfo, On::Session(session), |cx| made1(cx, (info, "info"),
             || sessions::session_get_pset_info(cx, session, text(pset_name, "pset_name")?))), info, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_Session_init PMPI_Session_init(info: Info, errhandler: Errhandler, session: *mut Session) -> c_int
+    MPI_Session_init PMPI_Session_init oxmpi_Session_init(info: Info, errhandler: Errhandler,
+        session: *mut Session) -> c_int
         => or_null(call(Fun::SessionInit, On::World, |cx| sessions::session_init(cx, info, errhandler,
             Out::new(session))), session, MPI_SESSION_NULL)
 }
 
 entry! {
-    MPI_Unpublish_name PMPI_Unpublish_name(service_name: *const c_char, info: Info, port_name: *const c_char) -> c_int
+    MPI_Unpublish_name PMPI_Unpublish_name oxmpi_Unpublish_name(service_name: *const c_char, info: Info,
+        port_name: *const c_char) -> c_int
         => call(Fun::UnpublishName, On::World, |cx| ports::unpublish_name(cx, text(service_name, "service_name")?,
             info, text(port_name, "port_name")?))
 }

@@ -13,64 +13,66 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Accumulate PMPI_Accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: Datatype,
-        target_rank: c_int, target_disp: Aint, target_count: c_int, target_datatype: Datatype, op: Op,
-        win: Win) -> c_int
+    MPI_Accumulate PMPI_Accumulate oxmpi_Accumulate(origin_addr: *const c_void, origin_count: c_int,
+        origin_datatype: Datatype, target_rank: c_int, target_disp: Aint, target_count: c_int,
+        target_datatype: Datatype, op: Op, win: Win) -> c_int
         => call(Fun::Accumulate, On::Win(win), |cx| win_accumulate::accumulate(cx, SourceArg::new(origin_addr,
             i64::from(origin_count), origin_datatype), At::new(target_rank, target_disp, i64::from(target_count),
             target_datatype), op, win))
 }
 
 entry! {
-    MPI_Accumulate_c PMPI_Accumulate_c(origin_addr: *const c_void, origin_count: Count, origin_datatype: Datatype,
-        target_rank: c_int, target_disp: Aint, target_count: Count, target_datatype: Datatype, op: Op,
-        win: Win) -> c_int
+    MPI_Accumulate_c PMPI_Accumulate_c oxmpi_Accumulate_c(origin_addr: *const c_void, origin_count: Count,
+        origin_datatype: Datatype, target_rank: c_int, target_disp: Aint, target_count: Count,
+        target_datatype: Datatype, op: Op, win: Win) -> c_int
         => call(Fun::AccumulateC, On::Win(win), |cx| win_accumulate::accumulate(cx, SourceArg::new(origin_addr,
             origin_count, origin_datatype), At::new(target_rank, target_disp, target_count, target_datatype), op,
             win))
 }
 
 entry! {
-    MPI_Compare_and_swap PMPI_Compare_and_swap(origin_addr: *const c_void, compare_addr: *const c_void,
-        result_addr: *mut c_void, datatype: Datatype, target_rank: c_int, target_disp: Aint, win: Win) -> c_int
+    MPI_Compare_and_swap PMPI_Compare_and_swap oxmpi_Compare_and_swap(origin_addr: *const c_void,
+        compare_addr: *const c_void, result_addr: *mut c_void, datatype: Datatype, target_rank: c_int,
+        target_disp: Aint, win: Win) -> c_int
         => call(Fun::CompareAndSwap, On::Win(win), |cx| win_accumulate::compare_and_swap(cx,
             SourceArg::new(origin_addr, 1, datatype), SourceArg::new(compare_addr, 1, datatype),
             TargetArg::new(result_addr, 1, datatype), At::new(target_rank, target_disp, 1, datatype), win))
 }
 
 entry! {
-    MPI_Fetch_and_op PMPI_Fetch_and_op(origin_addr: *const c_void, result_addr: *mut c_void, datatype: Datatype,
-        target_rank: c_int, target_disp: Aint, op: Op, win: Win) -> c_int
+    MPI_Fetch_and_op PMPI_Fetch_and_op oxmpi_Fetch_and_op(origin_addr: *const c_void, result_addr: *mut c_void,
+        datatype: Datatype, target_rank: c_int, target_disp: Aint, op: Op, win: Win) -> c_int
         => call(Fun::FetchAndOp, On::Win(win), |cx| win_accumulate::fetch_and_op(cx, SourceArg::new(origin_addr, 1,
             datatype), TargetArg::new(result_addr, 1, datatype), At::new(target_rank, target_disp, 1, datatype), op,
             win))
 }
 
 entry! {
-    MPI_Get PMPI_Get(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: Datatype, target_rank: c_int,
-        target_disp: Aint, target_count: c_int, target_datatype: Datatype, win: Win) -> c_int
+    MPI_Get PMPI_Get oxmpi_Get(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: Datatype,
+        target_rank: c_int, target_disp: Aint, target_count: c_int, target_datatype: Datatype, win: Win) -> c_int
         => call(Fun::Get, On::Win(win), |cx| win_access::get(cx, TargetArg::new(origin_addr, i64::from(origin_count),
             origin_datatype), At::new(target_rank, target_disp, i64::from(target_count), target_datatype), win))
 }
 
 entry! {
-    MPI_Get_c PMPI_Get_c(origin_addr: *mut c_void, origin_count: Count, origin_datatype: Datatype, target_rank: c_int,
-        target_disp: Aint, target_count: Count, target_datatype: Datatype, win: Win) -> c_int
+    MPI_Get_c PMPI_Get_c oxmpi_Get_c(origin_addr: *mut c_void, origin_count: Count, origin_datatype: Datatype,
+        target_rank: c_int, target_disp: Aint, target_count: Count, target_datatype: Datatype, win: Win) -> c_int
         => call(Fun::GetC, On::Win(win), |cx| win_access::get(cx, TargetArg::new(origin_addr, origin_count,
             origin_datatype), At::new(target_rank, target_disp, target_count, target_datatype), win))
 }
 
 entry! {
-    MPI_Get_accumulate PMPI_Get_accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: Datatype,
-        result_addr: *mut c_void, result_count: c_int, result_datatype: Datatype, target_rank: c_int,
-        target_disp: Aint, target_count: c_int, target_datatype: Datatype, op: Op, win: Win) -> c_int
+    MPI_Get_accumulate PMPI_Get_accumulate oxmpi_Get_accumulate(origin_addr: *const c_void, origin_count: c_int,
+        origin_datatype: Datatype, result_addr: *mut c_void, result_count: c_int, result_datatype: Datatype,
+        target_rank: c_int, target_disp: Aint, target_count: c_int, target_datatype: Datatype, op: Op,
+        win: Win) -> c_int
         => call(Fun::GetAccumulate, On::Win(win), |cx| win_accumulate::get_accumulate(cx, SourceArg::new(origin_addr,
             i64::from(origin_count), origin_datatype), TargetArg::new(result_addr, i64::from(result_count),
             result_datatype), At::new(target_rank, target_disp, i64::from(target_count), target_datatype), op, win))
 }
 
 entry! {
-    MPI_Get_accumulate_c PMPI_Get_accumulate_c(origin_addr: *const c_void, origin_count: Count,
+    MPI_Get_accumulate_c PMPI_Get_accumulate_c oxmpi_Get_accumulate_c(origin_addr: *const c_void, origin_count: Count,
         origin_datatype: Datatype, result_addr: *mut c_void, result_count: Count, result_datatype: Datatype,
         target_rank: c_int, target_disp: Aint, target_count: Count, target_datatype: Datatype, op: Op,
         win: Win) -> c_int
@@ -80,23 +82,23 @@ entry! {
 }
 
 entry! {
-    MPI_Put PMPI_Put(origin_addr: *const c_void, origin_count: c_int, origin_datatype: Datatype, target_rank: c_int,
-        target_disp: Aint, target_count: c_int, target_datatype: Datatype, win: Win) -> c_int
+    MPI_Put PMPI_Put oxmpi_Put(origin_addr: *const c_void, origin_count: c_int, origin_datatype: Datatype,
+        target_rank: c_int, target_disp: Aint, target_count: c_int, target_datatype: Datatype, win: Win) -> c_int
         => call(Fun::Put, On::Win(win), |cx| win_access::put(cx, SourceArg::new(origin_addr, i64::from(origin_count),
             origin_datatype), At::new(target_rank, target_disp, i64::from(target_count), target_datatype), win))
 }
 
 entry! {
-    MPI_Put_c PMPI_Put_c(origin_addr: *const c_void, origin_count: Count, origin_datatype: Datatype,
+    MPI_Put_c PMPI_Put_c oxmpi_Put_c(origin_addr: *const c_void, origin_count: Count, origin_datatype: Datatype,
         target_rank: c_int, target_disp: Aint, target_count: Count, target_datatype: Datatype, win: Win) -> c_int
         => call(Fun::PutC, On::Win(win), |cx| win_access::put(cx, SourceArg::new(origin_addr, origin_count,
             origin_datatype), At::new(target_rank, target_disp, target_count, target_datatype), win))
 }
 
 entry! {
-    MPI_Raccumulate PMPI_Raccumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: Datatype,
-        target_rank: c_int, target_disp: Aint, target_count: c_int, target_datatype: Datatype, op: Op, win: Win,
-        request: *mut Request) -> c_int
+    MPI_Raccumulate PMPI_Raccumulate oxmpi_Raccumulate(origin_addr: *const c_void, origin_count: c_int,
+        origin_datatype: Datatype, target_rank: c_int, target_disp: Aint, target_count: c_int,
+        target_datatype: Datatype, op: Op, win: Win, request: *mut Request) -> c_int
         => or_null(call(Fun::Raccumulate, On::Win(win), |cx| made1(cx, (request, "request"),
             || win_accumulate::raccumulate(cx, SourceArg::new(origin_addr, i64::from(origin_count), origin_datatype),
             At::new(target_rank, target_disp, i64::from(target_count), target_datatype), op, win))), request,
@@ -104,24 +106,25 @@ entry! {
 }
 
 entry! {
-    MPI_Raccumulate_c PMPI_Raccumulate_c(origin_addr: *const c_void, origin_count: Count, origin_datatype: Datatype,
-        target_rank: c_int, target_disp: Aint, target_count: Count, target_datatype: Datatype, op: Op, win: Win,
-        request: *mut Request) -> c_int
+    MPI_Raccumulate_c PMPI_Raccumulate_c oxmpi_Raccumulate_c(origin_addr: *const c_void, origin_count: Count,
+        origin_datatype: Datatype, target_rank: c_int, target_disp: Aint, target_count: Count,
+        target_datatype: Datatype, op: Op, win: Win, request: *mut Request) -> c_int
         => or_null(call(Fun::RaccumulateC, On::Win(win), |cx| made1(cx, (request, "request"),
             || win_accumulate::raccumulate(cx, SourceArg::new(origin_addr, origin_count, origin_datatype),
             At::new(target_rank, target_disp, target_count, target_datatype), op, win))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Rget PMPI_Rget(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: Datatype, target_rank: c_int,
-        target_disp: Aint, target_count: c_int, target_datatype: Datatype, win: Win, request: *mut Request) -> c_int
+    MPI_Rget PMPI_Rget oxmpi_Rget(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: Datatype,
+        target_rank: c_int, target_disp: Aint, target_count: c_int, target_datatype: Datatype, win: Win,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::Rget, On::Win(win), |cx| made1(cx, (request, "request"), || win_access::rget(cx,
             TargetArg::new(origin_addr, i64::from(origin_count), origin_datatype), At::new(target_rank, target_disp,
             i64::from(target_count), target_datatype), win))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Rget_c PMPI_Rget_c(origin_addr: *mut c_void, origin_count: Count, origin_datatype: Datatype,
+    MPI_Rget_c PMPI_Rget_c oxmpi_Rget_c(origin_addr: *mut c_void, origin_count: Count, origin_datatype: Datatype,
         target_rank: c_int, target_disp: Aint, target_count: Count, target_datatype: Datatype, win: Win,
         request: *mut Request) -> c_int
         => or_null(call(Fun::RgetC, On::Win(win), |cx| made1(cx, (request, "request"), || win_access::rget(cx,
@@ -130,7 +133,7 @@ entry! {
 }
 
 entry! {
-    MPI_Rget_accumulate PMPI_Rget_accumulate(origin_addr: *const c_void, origin_count: c_int,
+    MPI_Rget_accumulate PMPI_Rget_accumulate oxmpi_Rget_accumulate(origin_addr: *const c_void, origin_count: c_int,
         origin_datatype: Datatype, result_addr: *mut c_void, result_count: c_int, result_datatype: Datatype,
         target_rank: c_int, target_disp: Aint, target_count: c_int, target_datatype: Datatype, op: Op, win: Win,
         request: *mut Request) -> c_int
@@ -142,10 +145,10 @@ entry! {
 }
 
 entry! {
-    MPI_Rget_accumulate_c PMPI_Rget_accumulate_c(origin_addr: *const c_void, origin_count: Count,
-        origin_datatype: Datatype, result_addr: *mut c_void, result_count: Count, result_datatype: Datatype,
-        target_rank: c_int, target_disp: Aint, target_count: Count, target_datatype: Datatype, op: Op, win: Win,
-        request: *mut Request) -> c_int
+    MPI_Rget_accumulate_c PMPI_Rget_accumulate_c oxmpi_Rget_accumulate_c(origin_addr: *const c_void,
+        origin_count: Count, origin_datatype: Datatype, result_addr: *mut c_void, result_count: Count,
+        result_datatype: Datatype, target_rank: c_int, target_disp: Aint, target_count: Count,
+        target_datatype: Datatype, op: Op, win: Win, request: *mut Request) -> c_int
         => or_null(call(Fun::RgetAccumulateC, On::Win(win), |cx| made1(cx, (request, "request"),
             || win_accumulate::rget_accumulate(cx, SourceArg::new(origin_addr, origin_count, origin_datatype),
             TargetArg::new(result_addr, result_count, result_datatype), At::new(target_rank, target_disp,
@@ -153,15 +156,16 @@ entry! {
 }
 
 entry! {
-    MPI_Rput PMPI_Rput(origin_addr: *const c_void, origin_count: c_int, origin_datatype: Datatype, target_rank: c_int,
-        target_disp: Aint, target_count: c_int, target_datatype: Datatype, win: Win, request: *mut Request) -> c_int
+    MPI_Rput PMPI_Rput oxmpi_Rput(origin_addr: *const c_void, origin_count: c_int, origin_datatype: Datatype,
+        target_rank: c_int, target_disp: Aint, target_count: c_int, target_datatype: Datatype, win: Win,
+        request: *mut Request) -> c_int
         => or_null(call(Fun::Rput, On::Win(win), |cx| made1(cx, (request, "request"), || win_access::rput(cx,
             SourceArg::new(origin_addr, i64::from(origin_count), origin_datatype), At::new(target_rank, target_disp,
             i64::from(target_count), target_datatype), win))), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_Rput_c PMPI_Rput_c(origin_addr: *const c_void, origin_count: Count, origin_datatype: Datatype,
+    MPI_Rput_c PMPI_Rput_c oxmpi_Rput_c(origin_addr: *const c_void, origin_count: Count, origin_datatype: Datatype,
         target_rank: c_int, target_disp: Aint, target_count: Count, target_datatype: Datatype, win: Win,
         request: *mut Request) -> c_int
         => or_null(call(Fun::RputC, On::Win(win), |cx| made1(cx, (request, "request"), || win_access::rput(cx,
@@ -170,171 +174,172 @@ entry! {
 }
 
 entry! {
-    MPI_Win_allocate PMPI_Win_allocate(size: Aint, disp_unit: c_int, info: Info, comm: Comm, baseptr: *mut c_void,
-        win: *mut Win) -> c_int
+    MPI_Win_allocate PMPI_Win_allocate oxmpi_Win_allocate(size: Aint, disp_unit: c_int, info: Info, comm: Comm,
+        baseptr: *mut c_void, win: *mut Win) -> c_int
         => or_null(call(Fun::WinAllocate, On::Comm(comm), |cx| made2(cx, (baseptr.cast::<usize>(), "baseptr"), (win,
             "win"), || win::win_allocate(cx, size, i64::from(disp_unit), info, comm))), win, MPI_WIN_NULL)
 }
 
 entry! {
-    MPI_Win_allocate_c PMPI_Win_allocate_c(size: Aint, disp_unit: Aint, info: Info, comm: Comm, baseptr: *mut c_void,
-        win: *mut Win) -> c_int
+    MPI_Win_allocate_c PMPI_Win_allocate_c oxmpi_Win_allocate_c(size: Aint, disp_unit: Aint, info: Info, comm: Comm,
+        baseptr: *mut c_void, win: *mut Win) -> c_int
         => or_null(call(Fun::WinAllocateC, On::Comm(comm), |cx| made2(cx, (baseptr.cast::<usize>(), "baseptr"), (win,
             "win"), || win::win_allocate(cx, size, disp_unit, info, comm))), win, MPI_WIN_NULL)
 }
 
 entry! {
-    MPI_Win_allocate_shared PMPI_Win_allocate_shared(size: Aint, disp_unit: c_int, info: Info, comm: Comm,
-        baseptr: *mut c_void, win: *mut Win) -> c_int
+    MPI_Win_allocate_shared PMPI_Win_allocate_shared oxmpi_Win_allocate_shared(size: Aint, disp_unit: c_int,
+        info: Info, comm: Comm, baseptr: *mut c_void, win: *mut Win) -> c_int
         => or_null(call(Fun::WinAllocateShared, On::Comm(comm), |cx| made2(cx, (baseptr.cast::<usize>(), "baseptr"),
             (win, "win"), || win::win_allocate_shared(cx, size, i64::from(disp_unit), info, comm))), win,
             MPI_WIN_NULL)
 }
 
 entry! {
-    MPI_Win_allocate_shared_c PMPI_Win_allocate_shared_c(size: Aint, disp_unit: Aint, info: Info, comm: Comm,
-        baseptr: *mut c_void, win: *mut Win) -> c_int
+    MPI_Win_allocate_shared_c PMPI_Win_allocate_shared_c oxmpi_Win_allocate_shared_c(size: Aint, disp_unit: Aint,
+        info: Info, comm: Comm, baseptr: *mut c_void, win: *mut Win) -> c_int
         => or_null(call(Fun::WinAllocateSharedC, On::Comm(comm), |cx| made2(cx, (baseptr.cast::<usize>(), "baseptr"),
             (win, "win"), || win::win_allocate_shared(cx, size, disp_unit, info, comm))), win, MPI_WIN_NULL)
 }
 
 entry! {
-    MPI_Win_attach PMPI_Win_attach(win: Win, base: *mut c_void, size: Aint) -> c_int
+    MPI_Win_attach PMPI_Win_attach oxmpi_Win_attach(win: Win, base: *mut c_void, size: Aint) -> c_int
         => call(Fun::WinAttach, On::Win(win), |cx| win::win_attach(cx, win, base.expose_provenance(), size))
 }
 
 entry! {
-    MPI_Win_complete PMPI_Win_complete(win: Win) -> c_int
+    MPI_Win_complete PMPI_Win_complete oxmpi_Win_complete(win: Win) -> c_int
         => call(Fun::WinComplete, On::Win(win), |cx| win_sync::win_complete(cx, win))
 }
 
 entry! {
-    MPI_Win_create PMPI_Win_create(base: *mut c_void, size: Aint, disp_unit: c_int, info: Info, comm: Comm,
-        win: *mut Win) -> c_int
+    MPI_Win_create PMPI_Win_create oxmpi_Win_create(base: *mut c_void, size: Aint, disp_unit: c_int, info: Info,
+        comm: Comm, win: *mut Win) -> c_int
         => or_null(call(Fun::WinCreate, On::Comm(comm), |cx| made1(cx, (win, "win"), || win::win_create(cx,
             base.expose_provenance(), size, i64::from(disp_unit), info, comm))), win, MPI_WIN_NULL)
 }
 
 entry! {
-    MPI_Win_create_c PMPI_Win_create_c(base: *mut c_void, size: Aint, disp_unit: Aint, info: Info, comm: Comm,
-        win: *mut Win) -> c_int
+    MPI_Win_create_c PMPI_Win_create_c oxmpi_Win_create_c(base: *mut c_void, size: Aint, disp_unit: Aint, info: Info,
+        comm: Comm, win: *mut Win) -> c_int
         => or_null(call(Fun::WinCreateC, On::Comm(comm), |cx| made1(cx, (win, "win"), || win::win_create(cx,
             base.expose_provenance(), size, disp_unit, info, comm))), win, MPI_WIN_NULL)
 }
 
 entry! {
-    MPI_Win_create_dynamic PMPI_Win_create_dynamic(info: Info, comm: Comm, win: *mut Win) -> c_int
+    MPI_Win_create_dynamic PMPI_Win_create_dynamic oxmpi_Win_create_dynamic(info: Info, comm: Comm,
+        win: *mut Win) -> c_int
         => or_null(call(Fun::WinCreateDynamic, On::Comm(comm), |cx| made1(cx, (win, "win"),
             || win::win_create_dynamic(cx, info, comm))), win, MPI_WIN_NULL)
 }
 
 entry! {
-    MPI_Win_detach PMPI_Win_detach(win: Win, base: *const c_void) -> c_int
+    MPI_Win_detach PMPI_Win_detach oxmpi_Win_detach(win: Win, base: *const c_void) -> c_int
         => call(Fun::WinDetach, On::Win(win), |cx| win::win_detach(cx, win, base.expose_provenance()))
 }
 
 entry! {
-    MPI_Win_fence PMPI_Win_fence(assert: c_int, win: Win) -> c_int
+    MPI_Win_fence PMPI_Win_fence oxmpi_Win_fence(assert: c_int, win: Win) -> c_int
         => call(Fun::WinFence, On::Win(win), |cx| win_sync::win_fence(cx, assert, win))
 }
 
 entry! {
-    MPI_Win_flush PMPI_Win_flush(rank: c_int, win: Win) -> c_int
+    MPI_Win_flush PMPI_Win_flush oxmpi_Win_flush(rank: c_int, win: Win) -> c_int
         => call(Fun::WinFlush, On::Win(win), |cx| win_sync::win_flush(cx, rank, win))
 }
 
 entry! {
-    MPI_Win_flush_all PMPI_Win_flush_all(win: Win) -> c_int
+    MPI_Win_flush_all PMPI_Win_flush_all oxmpi_Win_flush_all(win: Win) -> c_int
         => call(Fun::WinFlushAll, On::Win(win), |cx| win_sync::win_flush_all(cx, win))
 }
 
 entry! {
-    MPI_Win_flush_local PMPI_Win_flush_local(rank: c_int, win: Win) -> c_int
+    MPI_Win_flush_local PMPI_Win_flush_local oxmpi_Win_flush_local(rank: c_int, win: Win) -> c_int
         => call(Fun::WinFlushLocal, On::Win(win), |cx| win_sync::win_flush_local(cx, rank, win))
 }
 
 entry! {
-    MPI_Win_flush_local_all PMPI_Win_flush_local_all(win: Win) -> c_int
+    MPI_Win_flush_local_all PMPI_Win_flush_local_all oxmpi_Win_flush_local_all(win: Win) -> c_int
         => call(Fun::WinFlushLocalAll, On::Win(win), |cx| win_sync::win_flush_local_all(cx, win))
 }
 
 entry! {
-    MPI_Win_free PMPI_Win_free(win: *mut Win) -> c_int
+    MPI_Win_free PMPI_Win_free oxmpi_Win_free(win: *mut Win) -> c_int
         => call(Fun::WinFree, On::Win(peek(win)), |cx| win::win_free(cx, cell(win, "win")?))
 }
 
 entry! {
-    MPI_Win_get_group PMPI_Win_get_group(win: Win, group: *mut Group) -> c_int
+    MPI_Win_get_group PMPI_Win_get_group oxmpi_Win_get_group(win: Win, group: *mut Group) -> c_int
         => or_null(call(Fun::WinGetGroup, On::Win(win), |cx| made1(cx, (group, "group"), || win::win_get_group(cx,
             win))), group, MPI_GROUP_NULL)
 }
 
 entry! {
-    MPI_Win_get_info PMPI_Win_get_info(win: Win, info_used: *mut Info) -> c_int
+    MPI_Win_get_info PMPI_Win_get_info oxmpi_Win_get_info(win: Win, info_used: *mut Info) -> c_int
         => or_null(call(Fun::WinGetInfo, On::Win(win), |cx| made1(cx, (info_used, "info_used"),
             || win::win_get_info(cx, win))), info_used, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_Win_lock PMPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: Win) -> c_int
+    MPI_Win_lock PMPI_Win_lock oxmpi_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: Win) -> c_int
         => call(Fun::WinLock, On::Win(win), |cx| win_sync::win_lock(cx, lock_type, rank, assert, win))
 }
 
 entry! {
-    MPI_Win_lock_all PMPI_Win_lock_all(assert: c_int, win: Win) -> c_int
+    MPI_Win_lock_all PMPI_Win_lock_all oxmpi_Win_lock_all(assert: c_int, win: Win) -> c_int
         => call(Fun::WinLockAll, On::Win(win), |cx| win_sync::win_lock_all(cx, assert, win))
 }
 
 entry! {
-    MPI_Win_post PMPI_Win_post(group: Group, assert: c_int, win: Win) -> c_int
+    MPI_Win_post PMPI_Win_post oxmpi_Win_post(group: Group, assert: c_int, win: Win) -> c_int
         => call(Fun::WinPost, On::Win(win), |cx| win_sync::win_post(cx, group, assert, win))
 }
 
 entry! {
-    MPI_Win_set_info PMPI_Win_set_info(win: Win, info: Info) -> c_int
+    MPI_Win_set_info PMPI_Win_set_info oxmpi_Win_set_info(win: Win, info: Info) -> c_int
         => call(Fun::WinSetInfo, On::Win(win), |cx| win::win_set_info(cx, win, info))
 }
 
 entry! {
-    MPI_Win_shared_query PMPI_Win_shared_query(win: Win, rank: c_int, size: *mut Aint, disp_unit: *mut c_int,
-        baseptr: *mut c_void) -> c_int
+    MPI_Win_shared_query PMPI_Win_shared_query oxmpi_Win_shared_query(win: Win, rank: c_int, size: *mut Aint,
+        disp_unit: *mut c_int, baseptr: *mut c_void) -> c_int
         => call(Fun::WinSharedQuery, On::Win(win), |cx| made2(cx, (size, "size"), (baseptr.cast::<usize>(),
             "baseptr"), || win::win_shared_query(cx, win, rank, OutInt::narrow(disp_unit))))
 }
 
 entry! {
-    MPI_Win_shared_query_c PMPI_Win_shared_query_c(win: Win, rank: c_int, size: *mut Aint, disp_unit: *mut Aint,
-        baseptr: *mut c_void) -> c_int
+    MPI_Win_shared_query_c PMPI_Win_shared_query_c oxmpi_Win_shared_query_c(win: Win, rank: c_int, size: *mut Aint,
+        disp_unit: *mut Aint, baseptr: *mut c_void) -> c_int
         => call(Fun::WinSharedQueryC, On::Win(win), |cx| made2(cx, (size, "size"), (baseptr.cast::<usize>(),
             "baseptr"), || win::win_shared_query(cx, win, rank, OutInt::wide(disp_unit))))
 }
 
 entry! {
-    MPI_Win_start PMPI_Win_start(group: Group, assert: c_int, win: Win) -> c_int
+    MPI_Win_start PMPI_Win_start oxmpi_Win_start(group: Group, assert: c_int, win: Win) -> c_int
         => call(Fun::WinStart, On::Win(win), |cx| win_sync::win_start(cx, group, assert, win))
 }
 
 entry! {
-    MPI_Win_sync PMPI_Win_sync(win: Win) -> c_int
+    MPI_Win_sync PMPI_Win_sync oxmpi_Win_sync(win: Win) -> c_int
         => call(Fun::WinSync, On::Win(win), |cx| win_sync::win_sync(cx, win))
 }
 
 entry! {
-    MPI_Win_test PMPI_Win_test(win: Win, flag: *mut c_int) -> c_int
+    MPI_Win_test PMPI_Win_test oxmpi_Win_test(win: Win, flag: *mut c_int) -> c_int
         => call(Fun::WinTest, On::Win(win), |cx| out1((flag, "flag"), || win_sync::win_test(cx, win)))
 }
 
 entry! {
-    MPI_Win_unlock PMPI_Win_unlock(rank: c_int, win: Win) -> c_int
+    MPI_Win_unlock PMPI_Win_unlock oxmpi_Win_unlock(rank: c_int, win: Win) -> c_int
         => call(Fun::WinUnlock, On::Win(win), |cx| win_sync::win_unlock(cx, rank, win))
 }
 
 entry! {
-    MPI_Win_unlock_all PMPI_Win_unlock_all(win: Win) -> c_int
+    MPI_Win_unlock_all PMPI_Win_unlock_all oxmpi_Win_unlock_all(win: Win) -> c_int
         => call(Fun::WinUnlockAll, On::Win(win), |cx| win_sync::win_unlock_all(cx, win))
 }
 
 entry! {
-    MPI_Win_wait PMPI_Win_wait(win: Win) -> c_int
+    MPI_Win_wait PMPI_Win_wait oxmpi_Win_wait(win: Win) -> c_int
         => call(Fun::WinWait, On::Win(win), |cx| win_sync::win_wait(cx, win))
 }

@@ -14,12 +14,12 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Grequest_complete PMPI_Grequest_complete(request: Request) -> c_int
+    MPI_Grequest_complete PMPI_Grequest_complete oxmpi_Grequest_complete(request: Request) -> c_int
         => call(Fun::GrequestComplete, On::World, |cx| generalized::grequest_complete(cx, request))
 }
 
 entry! {
-    MPI_Grequest_start PMPI_Grequest_start(query_fn: GrequestQueryFn, free_fn: GrequestFreeFn,
+    MPI_Grequest_start PMPI_Grequest_start oxmpi_Grequest_start(query_fn: GrequestQueryFn, free_fn: GrequestFreeFn,
         cancel_fn: GrequestCancelFn, extra_state: *mut c_void, request: *mut Request) -> c_int
         => or_null(call(Fun::GrequestStart, On::World, |cx| made1(cx, (request, "request"),
             || generalized::grequest_start(cx, Callback::new(query_fn), Callback::new(free_fn),
@@ -27,34 +27,36 @@ entry! {
 }
 
 entry! {
-    MPI_Status_set_cancelled PMPI_Status_set_cancelled(status: *mut Status, flag: c_int) -> c_int
+    MPI_Status_set_cancelled PMPI_Status_set_cancelled oxmpi_Status_set_cancelled(status: *mut Status,
+        flag: c_int) -> c_int
         => call(Fun::StatusSetCancelled, On::World, |_| status::status_set_cancelled(status_cell(status)?, flag))
 }
 
 entry! {
-    MPI_Status_set_elements PMPI_Status_set_elements(status: *mut Status, datatype: Datatype, count: c_int) -> c_int
+    MPI_Status_set_elements PMPI_Status_set_elements oxmpi_Status_set_elements(status: *mut Status,
+        datatype: Datatype, count: c_int) -> c_int
         => call(Fun::StatusSetElements, On::World, |cx| status::status_set_elements(cx, status_cell(status)?,
             datatype, i64::from(count)))
 }
 
 entry! {
-    MPI_Status_set_elements_c PMPI_Status_set_elements_c(status: *mut Status, datatype: Datatype,
-        count: Count) -> c_int
+    MPI_Status_set_elements_c PMPI_Status_set_elements_c oxmpi_Status_set_elements_c(status: *mut Status,
+        datatype: Datatype, count: Count) -> c_int
         => call(Fun::StatusSetElementsC, On::World, |cx| status::status_set_elements(cx, status_cell(status)?,
             datatype, count))
 }
 
 entry! {
-    MPI_Status_set_error PMPI_Status_set_error(status: *mut Status, error: c_int) -> c_int
+    MPI_Status_set_error PMPI_Status_set_error oxmpi_Status_set_error(status: *mut Status, error: c_int) -> c_int
         => call(Fun::StatusSetError, On::World, |_| status::status_set_error(status_cell(status)?, error))
 }
 
 entry! {
-    MPI_Status_set_source PMPI_Status_set_source(status: *mut Status, source: c_int) -> c_int
+    MPI_Status_set_source PMPI_Status_set_source oxmpi_Status_set_source(status: *mut Status, source: c_int) -> c_int
         => call(Fun::StatusSetSource, On::World, |_| status::status_set_source(status_cell(status)?, source))
 }
 
 entry! {
-    MPI_Status_set_tag PMPI_Status_set_tag(status: *mut Status, tag: c_int) -> c_int
+    MPI_Status_set_tag PMPI_Status_set_tag oxmpi_Status_set_tag(status: *mut Status, tag: c_int) -> c_int
         => call(Fun::StatusSetTag, On::World, |_| status::status_set_tag(status_cell(status)?, tag))
 }

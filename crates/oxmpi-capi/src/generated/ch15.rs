@@ -16,82 +16,86 @@ use oxmpi_core::file::SplitAccess;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_File_close PMPI_File_close(fh: *mut File) -> c_int
+    MPI_File_close PMPI_File_close oxmpi_File_close(fh: *mut File) -> c_int
         => call(Fun::FileClose, On::File(peek(fh)), |cx| file::file_close(cx, cell(fh, "fh")?))
 }
 
 entry! {
-    MPI_File_delete PMPI_File_delete(filename: *const c_char, info: Info) -> c_int
+    MPI_File_delete PMPI_File_delete oxmpi_File_delete(filename: *const c_char, info: Info) -> c_int
         => call(Fun::FileDelete, On::File(MPI_FILE_NULL), |cx| file::file_delete(cx, text(filename, "filename")?,
             info))
 }
 
 entry! {
-    MPI_File_get_amode PMPI_File_get_amode(fh: File, amode: *mut c_int) -> c_int
+    MPI_File_get_amode PMPI_File_get_amode oxmpi_File_get_amode(fh: File, amode: *mut c_int) -> c_int
         => call(Fun::FileGetAmode, On::File(fh), |cx| out1((amode, "amode"), || file::file_get_amode(cx, fh)))
 }
 
 entry! {
-    MPI_File_get_atomicity PMPI_File_get_atomicity(fh: File, flag: *mut c_int) -> c_int
+    MPI_File_get_atomicity PMPI_File_get_atomicity oxmpi_File_get_atomicity(fh: File, flag: *mut c_int) -> c_int
         => call(Fun::FileGetAtomicity, On::File(fh), |cx| out1((flag, "flag"), || file::file_get_atomicity(cx, fh)))
 }
 
 entry! {
-    MPI_File_get_byte_offset PMPI_File_get_byte_offset(fh: File, offset: Offset, disp: *mut Offset) -> c_int
+    MPI_File_get_byte_offset PMPI_File_get_byte_offset oxmpi_File_get_byte_offset(fh: File, offset: Offset,
+        disp: *mut Offset) -> c_int
         => call(Fun::FileGetByteOffset, On::File(fh), |cx| out1((disp, "disp"), || file::file_get_byte_offset(cx, fh,
             offset)))
 }
 
 entry! {
-    MPI_File_get_group PMPI_File_get_group(fh: File, group: *mut Group) -> c_int
+    MPI_File_get_group PMPI_File_get_group oxmpi_File_get_group(fh: File, group: *mut Group) -> c_int
         => or_null(call(Fun::FileGetGroup, On::File(fh), |cx| made1(cx, (group, "group"), || file::file_get_group(cx,
             fh))), group, MPI_GROUP_NULL)
 }
 
 entry! {
-    MPI_File_get_info PMPI_File_get_info(fh: File, info_used: *mut Info) -> c_int
+    MPI_File_get_info PMPI_File_get_info oxmpi_File_get_info(fh: File, info_used: *mut Info) -> c_int
         => or_null(call(Fun::FileGetInfo, On::File(fh), |cx| made1(cx, (info_used, "info_used"),
             || file::file_get_info(cx, fh))), info_used, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_File_get_position PMPI_File_get_position(fh: File, offset: *mut Offset) -> c_int
+    MPI_File_get_position PMPI_File_get_position oxmpi_File_get_position(fh: File, offset: *mut Offset) -> c_int
         => call(Fun::FileGetPosition, On::File(fh), |cx| out1((offset, "offset"), || file::file_get_position(cx, fh)))
 }
 
 entry! {
-    MPI_File_get_position_shared PMPI_File_get_position_shared(fh: File, offset: *mut Offset) -> c_int
+    MPI_File_get_position_shared PMPI_File_get_position_shared oxmpi_File_get_position_shared(fh: File,
+        offset: *mut Offset) -> c_int
         => call(Fun::FileGetPositionShared, On::File(fh), |cx| out1((offset, "offset"),
             || file::file_get_position_shared(cx, fh)))
 }
 
 entry! {
-    MPI_File_get_size PMPI_File_get_size(fh: File, size: *mut Offset) -> c_int
+    MPI_File_get_size PMPI_File_get_size oxmpi_File_get_size(fh: File, size: *mut Offset) -> c_int
         => call(Fun::FileGetSize, On::File(fh), |cx| out1((size, "size"), || file::file_get_size(cx, fh)))
 }
 
 entry! {
-    MPI_File_get_type_extent PMPI_File_get_type_extent(fh: File, datatype: Datatype, extent: *mut Aint) -> c_int
+    MPI_File_get_type_extent PMPI_File_get_type_extent oxmpi_File_get_type_extent(fh: File, datatype: Datatype,
+        extent: *mut Aint) -> c_int
         => call(Fun::FileGetTypeExtent, On::File(fh), |cx| file::file_get_type_extent(cx, fh, datatype,
             OutInt::wide(extent)))
 }
 
 entry! {
-    MPI_File_get_type_extent_c PMPI_File_get_type_extent_c(fh: File, datatype: Datatype, extent: *mut Count) -> c_int
+    MPI_File_get_type_extent_c PMPI_File_get_type_extent_c oxmpi_File_get_type_extent_c(fh: File, datatype: Datatype,
+        extent: *mut Count) -> c_int
         => call(Fun::FileGetTypeExtentC, On::File(fh), |cx| file::file_get_type_extent(cx, fh, datatype,
             OutInt::wide(extent)))
 }
 
 entry! {
-    MPI_File_get_view PMPI_File_get_view(fh: File, disp: *mut Offset, etype: *mut Datatype, filetype: *mut Datatype,
-        datarep: *mut c_char) -> c_int
+    MPI_File_get_view PMPI_File_get_view oxmpi_File_get_view(fh: File, disp: *mut Offset, etype: *mut Datatype,
+        filetype: *mut Datatype, datarep: *mut c_char) -> c_int
         => or_null(or_null(call(Fun::FileGetView, On::File(fh), |cx| out1((disp, "disp"), || file::file_get_view(cx,
             fh, Out::new(etype), Out::new(filetype), OutText::new(datarep, i64::from(MPI_MAX_DATAREP_STRING))))),
             etype, MPI_DATATYPE_NULL), filetype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_File_iread PMPI_File_iread(fh: File, buf: *mut c_void, count: c_int, datatype: Datatype,
+    MPI_File_iread PMPI_File_iread oxmpi_File_iread(fh: File, buf: *mut c_void, count: c_int, datatype: Datatype,
         request: *mut Request) -> c_int
         => or_null(call(Fun::FileIread, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Own, writes: false, together: false, buf,
@@ -99,79 +103,79 @@ entry! {
 }
 
 entry! {
-    MPI_File_iread_c PMPI_File_iread_c(fh: File, buf: *mut c_void, count: Count, datatype: Datatype,
-        request: *mut Request) -> c_int
+    MPI_File_iread_c PMPI_File_iread_c oxmpi_File_iread_c(fh: File, buf: *mut c_void, count: Count,
+        datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIreadC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Own, writes: false, together: false, buf,
             count, datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iread_all PMPI_File_iread_all(fh: File, buf: *mut c_void, count: c_int, datatype: Datatype,
-        request: *mut Request) -> c_int
+    MPI_File_iread_all PMPI_File_iread_all oxmpi_File_iread_all(fh: File, buf: *mut c_void, count: c_int,
+        datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIreadAll, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Own, writes: false, together: true, buf,
             count: i64::from(count), datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iread_all_c PMPI_File_iread_all_c(fh: File, buf: *mut c_void, count: Count, datatype: Datatype,
-        request: *mut Request) -> c_int
+    MPI_File_iread_all_c PMPI_File_iread_all_c oxmpi_File_iread_all_c(fh: File, buf: *mut c_void, count: Count,
+        datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIreadAllC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Own, writes: false, together: true, buf,
             count, datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iread_at PMPI_File_iread_at(fh: File, offset: Offset, buf: *mut c_void, count: c_int, datatype: Datatype,
-        request: *mut Request) -> c_int
+    MPI_File_iread_at PMPI_File_iread_at oxmpi_File_iread_at(fh: File, offset: Offset, buf: *mut c_void, count: c_int,
+        datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIreadAt, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Offset(offset), writes: false,
             together: false, buf, count: i64::from(count), datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iread_at_c PMPI_File_iread_at_c(fh: File, offset: Offset, buf: *mut c_void, count: Count,
-        datatype: Datatype, request: *mut Request) -> c_int
+    MPI_File_iread_at_c PMPI_File_iread_at_c oxmpi_File_iread_at_c(fh: File, offset: Offset, buf: *mut c_void,
+        count: Count, datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIreadAtC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Offset(offset), writes: false,
             together: false, buf, count, datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iread_at_all PMPI_File_iread_at_all(fh: File, offset: Offset, buf: *mut c_void, count: c_int,
-        datatype: Datatype, request: *mut Request) -> c_int
+    MPI_File_iread_at_all PMPI_File_iread_at_all oxmpi_File_iread_at_all(fh: File, offset: Offset, buf: *mut c_void,
+        count: c_int, datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIreadAtAll, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Offset(offset), writes: false,
             together: true, buf, count: i64::from(count), datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iread_at_all_c PMPI_File_iread_at_all_c(fh: File, offset: Offset, buf: *mut c_void, count: Count,
-        datatype: Datatype, request: *mut Request) -> c_int
+    MPI_File_iread_at_all_c PMPI_File_iread_at_all_c oxmpi_File_iread_at_all_c(fh: File, offset: Offset,
+        buf: *mut c_void, count: Count, datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIreadAtAllC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Offset(offset), writes: false,
             together: true, buf, count, datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iread_shared PMPI_File_iread_shared(fh: File, buf: *mut c_void, count: c_int, datatype: Datatype,
-        request: *mut Request) -> c_int
+    MPI_File_iread_shared PMPI_File_iread_shared oxmpi_File_iread_shared(fh: File, buf: *mut c_void, count: c_int,
+        datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIreadShared, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Shared, writes: false, together: false,
             buf, count: i64::from(count), datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iread_shared_c PMPI_File_iread_shared_c(fh: File, buf: *mut c_void, count: Count, datatype: Datatype,
-        request: *mut Request) -> c_int
+    MPI_File_iread_shared_c PMPI_File_iread_shared_c oxmpi_File_iread_shared_c(fh: File, buf: *mut c_void,
+        count: Count, datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIreadSharedC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Shared, writes: false, together: false,
             buf, count, datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iwrite PMPI_File_iwrite(fh: File, buf: *const c_void, count: c_int, datatype: Datatype,
+    MPI_File_iwrite PMPI_File_iwrite oxmpi_File_iwrite(fh: File, buf: *const c_void, count: c_int, datatype: Datatype,
         request: *mut Request) -> c_int
         => or_null(call(Fun::FileIwrite, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Own, writes: true, together: false,
@@ -179,91 +183,91 @@ entry! {
 }
 
 entry! {
-    MPI_File_iwrite_c PMPI_File_iwrite_c(fh: File, buf: *const c_void, count: Count, datatype: Datatype,
-        request: *mut Request) -> c_int
+    MPI_File_iwrite_c PMPI_File_iwrite_c oxmpi_File_iwrite_c(fh: File, buf: *const c_void, count: Count,
+        datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIwriteC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Own, writes: true, together: false,
             buf: buf.cast_mut(), count, datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iwrite_all PMPI_File_iwrite_all(fh: File, buf: *const c_void, count: c_int, datatype: Datatype,
-        request: *mut Request) -> c_int
+    MPI_File_iwrite_all PMPI_File_iwrite_all oxmpi_File_iwrite_all(fh: File, buf: *const c_void, count: c_int,
+        datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIwriteAll, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Own, writes: true, together: true,
             buf: buf.cast_mut(), count: i64::from(count), datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iwrite_all_c PMPI_File_iwrite_all_c(fh: File, buf: *const c_void, count: Count, datatype: Datatype,
-        request: *mut Request) -> c_int
+    MPI_File_iwrite_all_c PMPI_File_iwrite_all_c oxmpi_File_iwrite_all_c(fh: File, buf: *const c_void, count: Count,
+        datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIwriteAllC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Own, writes: true, together: true,
             buf: buf.cast_mut(), count, datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iwrite_at PMPI_File_iwrite_at(fh: File, offset: Offset, buf: *const c_void, count: c_int,
-        datatype: Datatype, request: *mut Request) -> c_int
+    MPI_File_iwrite_at PMPI_File_iwrite_at oxmpi_File_iwrite_at(fh: File, offset: Offset, buf: *const c_void,
+        count: c_int, datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIwriteAt, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Offset(offset), writes: true,
             together: false, buf: buf.cast_mut(), count: i64::from(count), datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iwrite_at_c PMPI_File_iwrite_at_c(fh: File, offset: Offset, buf: *const c_void, count: Count,
-        datatype: Datatype, request: *mut Request) -> c_int
+    MPI_File_iwrite_at_c PMPI_File_iwrite_at_c oxmpi_File_iwrite_at_c(fh: File, offset: Offset, buf: *const c_void,
+        count: Count, datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIwriteAtC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Offset(offset), writes: true,
             together: false, buf: buf.cast_mut(), count, datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iwrite_at_all PMPI_File_iwrite_at_all(fh: File, offset: Offset, buf: *const c_void, count: c_int,
-        datatype: Datatype, request: *mut Request) -> c_int
+    MPI_File_iwrite_at_all PMPI_File_iwrite_at_all oxmpi_File_iwrite_at_all(fh: File, offset: Offset,
+        buf: *const c_void, count: c_int, datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIwriteAtAll, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Offset(offset), writes: true,
             together: true, buf: buf.cast_mut(), count: i64::from(count), datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c(fh: File, offset: Offset, buf: *const c_void, count: Count,
-        datatype: Datatype, request: *mut Request) -> c_int
+    MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c oxmpi_File_iwrite_at_all_c(fh: File, offset: Offset,
+        buf: *const c_void, count: Count, datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIwriteAtAllC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Offset(offset), writes: true,
             together: true, buf: buf.cast_mut(), count, datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iwrite_shared PMPI_File_iwrite_shared(fh: File, buf: *const c_void, count: c_int, datatype: Datatype,
-        request: *mut Request) -> c_int
+    MPI_File_iwrite_shared PMPI_File_iwrite_shared oxmpi_File_iwrite_shared(fh: File, buf: *const c_void,
+        count: c_int, datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIwriteShared, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Shared, writes: true, together: false,
             buf: buf.cast_mut(), count: i64::from(count), datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c(fh: File, buf: *const c_void, count: Count, datatype: Datatype,
-        request: *mut Request) -> c_int
+    MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c oxmpi_File_iwrite_shared_c(fh: File, buf: *const c_void,
+        count: Count, datatype: Datatype, request: *mut Request) -> c_int
         => or_null(call(Fun::FileIwriteSharedC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Nonblocking(Out::new(request)), Access { fh, at: At::Shared, writes: true, together: false,
             buf: buf.cast_mut(), count, datatype })), request, MPI_REQUEST_NULL)
 }
 
 entry! {
-    MPI_File_open PMPI_File_open(comm: Comm, filename: *const c_char, amode: c_int, info: Info,
+    MPI_File_open PMPI_File_open oxmpi_File_open(comm: Comm, filename: *const c_char, amode: c_int, info: Info,
         fh: *mut File) -> c_int
         => or_null(call(Fun::FileOpen, On::File(MPI_FILE_NULL), |cx| made1(cx, (fh, "fh"), || file::file_open(cx,
             comm, text(filename, "filename")?, amode, info))), fh, MPI_FILE_NULL)
 }
 
 entry! {
-    MPI_File_preallocate PMPI_File_preallocate(fh: File, size: Offset) -> c_int
+    MPI_File_preallocate PMPI_File_preallocate oxmpi_File_preallocate(fh: File, size: Offset) -> c_int
         => call(Fun::FilePreallocate, On::File(fh), |cx| file::file_preallocate(cx, fh, size))
 }
 
 entry! {
-    MPI_File_read PMPI_File_read(fh: File, buf: *mut c_void, count: c_int, datatype: Datatype,
+    MPI_File_read PMPI_File_read oxmpi_File_read(fh: File, buf: *mut c_void, count: c_int, datatype: Datatype,
         status: *mut Status) -> c_int
         => call(Fun::FileRead, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Own, writes: false, together: false, buf,
@@ -271,7 +275,7 @@ entry! {
 }
 
 entry! {
-    MPI_File_read_c PMPI_File_read_c(fh: File, buf: *mut c_void, count: Count, datatype: Datatype,
+    MPI_File_read_c PMPI_File_read_c oxmpi_File_read_c(fh: File, buf: *mut c_void, count: Count, datatype: Datatype,
         status: *mut Status) -> c_int
         => call(Fun::FileReadC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Own, writes: false, together: false, buf,
@@ -279,190 +283,194 @@ entry! {
 }
 
 entry! {
-    MPI_File_read_all PMPI_File_read_all(fh: File, buf: *mut c_void, count: c_int, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_read_all PMPI_File_read_all oxmpi_File_read_all(fh: File, buf: *mut c_void, count: c_int,
+        datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileReadAll, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Own, writes: false, together: true, buf,
             count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_read_all_c PMPI_File_read_all_c(fh: File, buf: *mut c_void, count: Count, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_read_all_c PMPI_File_read_all_c oxmpi_File_read_all_c(fh: File, buf: *mut c_void, count: Count,
+        datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileReadAllC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Own, writes: false, together: true, buf,
             count, datatype }))
 }
 
 entry! {
-    MPI_File_read_all_begin PMPI_File_read_all_begin(fh: File, buf: *mut c_void, count: c_int,
-        datatype: Datatype) -> c_int
+    MPI_File_read_all_begin PMPI_File_read_all_begin oxmpi_File_read_all_begin(fh: File, buf: *mut c_void,
+        count: c_int, datatype: Datatype) -> c_int
         => call(Fun::FileReadAllBegin, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Split(SplitAccess::Read), Access { fh, at: At::Own, writes: false, together: true, buf,
             count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_read_all_begin_c PMPI_File_read_all_begin_c(fh: File, buf: *mut c_void, count: Count,
-        datatype: Datatype) -> c_int
+    MPI_File_read_all_begin_c PMPI_File_read_all_begin_c oxmpi_File_read_all_begin_c(fh: File, buf: *mut c_void,
+        count: Count, datatype: Datatype) -> c_int
         => call(Fun::FileReadAllBeginC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Split(SplitAccess::Read), Access { fh, at: At::Own, writes: false, together: true, buf, count,
             datatype }))
 }
 
 entry! {
-    MPI_File_read_all_end PMPI_File_read_all_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int
+    MPI_File_read_all_end PMPI_File_read_all_end oxmpi_File_read_all_end(fh: File, buf: *mut c_void,
+        status: *mut Status) -> c_int
         => call(Fun::FileReadAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::Read,
             OutStatus::new(status)))
 }
 
 entry! {
-    MPI_File_read_at PMPI_File_read_at(fh: File, offset: Offset, buf: *mut c_void, count: c_int, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_read_at PMPI_File_read_at oxmpi_File_read_at(fh: File, offset: Offset, buf: *mut c_void, count: c_int,
+        datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileReadAt, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Offset(offset), writes: false,
             together: false, buf, count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_read_at_c PMPI_File_read_at_c(fh: File, offset: Offset, buf: *mut c_void, count: Count,
-        datatype: Datatype, status: *mut Status) -> c_int
+    MPI_File_read_at_c PMPI_File_read_at_c oxmpi_File_read_at_c(fh: File, offset: Offset, buf: *mut c_void,
+        count: Count, datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileReadAtC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Offset(offset), writes: false,
             together: false, buf, count, datatype }))
 }
 
 entry! {
-    MPI_File_read_at_all PMPI_File_read_at_all(fh: File, offset: Offset, buf: *mut c_void, count: c_int,
-        datatype: Datatype, status: *mut Status) -> c_int
+    MPI_File_read_at_all PMPI_File_read_at_all oxmpi_File_read_at_all(fh: File, offset: Offset, buf: *mut c_void,
+        count: c_int, datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileReadAtAll, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Offset(offset), writes: false,
             together: true, buf, count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_read_at_all_c PMPI_File_read_at_all_c(fh: File, offset: Offset, buf: *mut c_void, count: Count,
-        datatype: Datatype, status: *mut Status) -> c_int
+    MPI_File_read_at_all_c PMPI_File_read_at_all_c oxmpi_File_read_at_all_c(fh: File, offset: Offset,
+        buf: *mut c_void, count: Count, datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileReadAtAllC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Offset(offset), writes: false,
             together: true, buf, count, datatype }))
 }
 
 entry! {
-    MPI_File_read_at_all_begin PMPI_File_read_at_all_begin(fh: File, offset: Offset, buf: *mut c_void, count: c_int,
-        datatype: Datatype) -> c_int
+    MPI_File_read_at_all_begin PMPI_File_read_at_all_begin oxmpi_File_read_at_all_begin(fh: File, offset: Offset,
+        buf: *mut c_void, count: c_int, datatype: Datatype) -> c_int
         => call(Fun::FileReadAtAllBegin, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Split(SplitAccess::ReadAt), Access { fh, at: At::Offset(offset), writes: false, together: true,
             buf, count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_read_at_all_begin_c PMPI_File_read_at_all_begin_c(fh: File, offset: Offset, buf: *mut c_void,
-        count: Count, datatype: Datatype) -> c_int
+    MPI_File_read_at_all_begin_c PMPI_File_read_at_all_begin_c oxmpi_File_read_at_all_begin_c(fh: File,
+        offset: Offset, buf: *mut c_void, count: Count, datatype: Datatype) -> c_int
         => call(Fun::FileReadAtAllBeginC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Split(SplitAccess::ReadAt), Access { fh, at: At::Offset(offset), writes: false, together: true,
             buf, count, datatype }))
 }
 
 entry! {
-    MPI_File_read_at_all_end PMPI_File_read_at_all_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int
+    MPI_File_read_at_all_end PMPI_File_read_at_all_end oxmpi_File_read_at_all_end(fh: File, buf: *mut c_void,
+        status: *mut Status) -> c_int
         => call(Fun::FileReadAtAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::ReadAt,
             OutStatus::new(status)))
 }
 
 entry! {
-    MPI_File_read_ordered PMPI_File_read_ordered(fh: File, buf: *mut c_void, count: c_int, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_read_ordered PMPI_File_read_ordered oxmpi_File_read_ordered(fh: File, buf: *mut c_void, count: c_int,
+        datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileReadOrdered, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Ordered, writes: false, together: true,
             buf, count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_read_ordered_c PMPI_File_read_ordered_c(fh: File, buf: *mut c_void, count: Count, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_read_ordered_c PMPI_File_read_ordered_c oxmpi_File_read_ordered_c(fh: File, buf: *mut c_void,
+        count: Count, datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileReadOrderedC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Ordered, writes: false, together: true,
             buf, count, datatype }))
 }
 
 entry! {
-    MPI_File_read_ordered_begin PMPI_File_read_ordered_begin(fh: File, buf: *mut c_void, count: c_int,
-        datatype: Datatype) -> c_int
+    MPI_File_read_ordered_begin PMPI_File_read_ordered_begin oxmpi_File_read_ordered_begin(fh: File, buf: *mut c_void,
+        count: c_int, datatype: Datatype) -> c_int
         => call(Fun::FileReadOrderedBegin, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Split(SplitAccess::ReadOrdered), Access { fh, at: At::Ordered, writes: false, together: true,
             buf, count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_read_ordered_begin_c PMPI_File_read_ordered_begin_c(fh: File, buf: *mut c_void, count: Count,
-        datatype: Datatype) -> c_int
+    MPI_File_read_ordered_begin_c PMPI_File_read_ordered_begin_c oxmpi_File_read_ordered_begin_c(fh: File,
+        buf: *mut c_void, count: Count, datatype: Datatype) -> c_int
         => call(Fun::FileReadOrderedBeginC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Split(SplitAccess::ReadOrdered), Access { fh, at: At::Ordered, writes: false, together: true,
             buf, count, datatype }))
 }
 
 entry! {
-    MPI_File_read_ordered_end PMPI_File_read_ordered_end(fh: File, buf: *mut c_void, status: *mut Status) -> c_int
+    MPI_File_read_ordered_end PMPI_File_read_ordered_end oxmpi_File_read_ordered_end(fh: File, buf: *mut c_void,
+        status: *mut Status) -> c_int
         => call(Fun::FileReadOrderedEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh,
             SplitAccess::ReadOrdered, OutStatus::new(status)))
 }
 
 entry! {
-    MPI_File_read_shared PMPI_File_read_shared(fh: File, buf: *mut c_void, count: c_int, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_read_shared PMPI_File_read_shared oxmpi_File_read_shared(fh: File, buf: *mut c_void, count: c_int,
+        datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileReadShared, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Shared, writes: false, together: false,
             buf, count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_read_shared_c PMPI_File_read_shared_c(fh: File, buf: *mut c_void, count: Count, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_read_shared_c PMPI_File_read_shared_c oxmpi_File_read_shared_c(fh: File, buf: *mut c_void, count: Count,
+        datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileReadSharedC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Shared, writes: false, together: false,
             buf, count, datatype }))
 }
 
 entry! {
-    MPI_File_seek PMPI_File_seek(fh: File, offset: Offset, whence: c_int) -> c_int
+    MPI_File_seek PMPI_File_seek oxmpi_File_seek(fh: File, offset: Offset, whence: c_int) -> c_int
         => call(Fun::FileSeek, On::File(fh), |cx| file::file_seek(cx, fh, offset, whence))
 }
 
 entry! {
-    MPI_File_seek_shared PMPI_File_seek_shared(fh: File, offset: Offset, whence: c_int) -> c_int
+    MPI_File_seek_shared PMPI_File_seek_shared oxmpi_File_seek_shared(fh: File, offset: Offset,
+        whence: c_int) -> c_int
         => call(Fun::FileSeekShared, On::File(fh), |cx| file::file_seek_shared(cx, fh, offset, whence))
 }
 
 entry! {
-    MPI_File_set_atomicity PMPI_File_set_atomicity(fh: File, flag: c_int) -> c_int
+    MPI_File_set_atomicity PMPI_File_set_atomicity oxmpi_File_set_atomicity(fh: File, flag: c_int) -> c_int
         => call(Fun::FileSetAtomicity, On::File(fh), |cx| file::file_set_atomicity(cx, fh, flag))
 }
 
 entry! {
-    MPI_File_set_info PMPI_File_set_info(fh: File, info: Info) -> c_int
+    MPI_File_set_info PMPI_File_set_info oxmpi_File_set_info(fh: File, info: Info) -> c_int
         => call(Fun::FileSetInfo, On::File(fh), |cx| file::file_set_info(cx, fh, info))
 }
 
 entry! {
-    MPI_File_set_size PMPI_File_set_size(fh: File, size: Offset) -> c_int
+    MPI_File_set_size PMPI_File_set_size oxmpi_File_set_size(fh: File, size: Offset) -> c_int
         => call(Fun::FileSetSize, On::File(fh), |cx| file::file_set_size(cx, fh, size))
 }
 
 entry! {
-    MPI_File_set_view PMPI_File_set_view(fh: File, disp: Offset, etype: Datatype, filetype: Datatype,
-        datarep: *const c_char, info: Info) -> c_int
+    MPI_File_set_view PMPI_File_set_view oxmpi_File_set_view(fh: File, disp: Offset, etype: Datatype,
+        filetype: Datatype, datarep: *const c_char, info: Info) -> c_int
         => call(Fun::FileSetView, On::File(fh), |cx| file::file_set_view(cx, fh, disp, etype, filetype, text(datarep,
             "datarep")?, info))
 }
 
 entry! {
-    MPI_File_sync PMPI_File_sync(fh: File) -> c_int
+    MPI_File_sync PMPI_File_sync oxmpi_File_sync(fh: File) -> c_int
         => call(Fun::FileSync, On::File(fh), |cx| file::file_sync(cx, fh))
 }
 
 entry! {
-    MPI_File_write PMPI_File_write(fh: File, buf: *const c_void, count: c_int, datatype: Datatype,
+    MPI_File_write PMPI_File_write oxmpi_File_write(fh: File, buf: *const c_void, count: c_int, datatype: Datatype,
         status: *mut Status) -> c_int
         => call(Fun::FileWrite, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Own, writes: true, together: false,
@@ -470,172 +478,175 @@ entry! {
 }
 
 entry! {
-    MPI_File_write_c PMPI_File_write_c(fh: File, buf: *const c_void, count: Count, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_write_c PMPI_File_write_c oxmpi_File_write_c(fh: File, buf: *const c_void, count: Count,
+        datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileWriteC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Own, writes: true, together: false,
             buf: buf.cast_mut(), count, datatype }))
 }
 
 entry! {
-    MPI_File_write_all PMPI_File_write_all(fh: File, buf: *const c_void, count: c_int, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_write_all PMPI_File_write_all oxmpi_File_write_all(fh: File, buf: *const c_void, count: c_int,
+        datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileWriteAll, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Own, writes: true, together: true,
             buf: buf.cast_mut(), count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_write_all_c PMPI_File_write_all_c(fh: File, buf: *const c_void, count: Count, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_write_all_c PMPI_File_write_all_c oxmpi_File_write_all_c(fh: File, buf: *const c_void, count: Count,
+        datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileWriteAllC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Own, writes: true, together: true,
             buf: buf.cast_mut(), count, datatype }))
 }
 
 entry! {
-    MPI_File_write_all_begin PMPI_File_write_all_begin(fh: File, buf: *const c_void, count: c_int,
-        datatype: Datatype) -> c_int
+    MPI_File_write_all_begin PMPI_File_write_all_begin oxmpi_File_write_all_begin(fh: File, buf: *const c_void,
+        count: c_int, datatype: Datatype) -> c_int
         => call(Fun::FileWriteAllBegin, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Split(SplitAccess::Write), Access { fh, at: At::Own, writes: true, together: true,
             buf: buf.cast_mut(), count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_write_all_begin_c PMPI_File_write_all_begin_c(fh: File, buf: *const c_void, count: Count,
-        datatype: Datatype) -> c_int
+    MPI_File_write_all_begin_c PMPI_File_write_all_begin_c oxmpi_File_write_all_begin_c(fh: File, buf: *const c_void,
+        count: Count, datatype: Datatype) -> c_int
         => call(Fun::FileWriteAllBeginC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Split(SplitAccess::Write), Access { fh, at: At::Own, writes: true, together: true,
             buf: buf.cast_mut(), count, datatype }))
 }
 
 entry! {
-    MPI_File_write_all_end PMPI_File_write_all_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int
+    MPI_File_write_all_end PMPI_File_write_all_end oxmpi_File_write_all_end(fh: File, buf: *const c_void,
+        status: *mut Status) -> c_int
         => call(Fun::FileWriteAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::Write,
             OutStatus::new(status)))
 }
 
 entry! {
-    MPI_File_write_at PMPI_File_write_at(fh: File, offset: Offset, buf: *const c_void, count: c_int,
-        datatype: Datatype, status: *mut Status) -> c_int
+    MPI_File_write_at PMPI_File_write_at oxmpi_File_write_at(fh: File, offset: Offset, buf: *const c_void,
+        count: c_int, datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileWriteAt, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Offset(offset), writes: true,
             together: false, buf: buf.cast_mut(), count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_write_at_c PMPI_File_write_at_c(fh: File, offset: Offset, buf: *const c_void, count: Count,
-        datatype: Datatype, status: *mut Status) -> c_int
+    MPI_File_write_at_c PMPI_File_write_at_c oxmpi_File_write_at_c(fh: File, offset: Offset, buf: *const c_void,
+        count: Count, datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileWriteAtC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Offset(offset), writes: true,
             together: false, buf: buf.cast_mut(), count, datatype }))
 }
 
 entry! {
-    MPI_File_write_at_all PMPI_File_write_at_all(fh: File, offset: Offset, buf: *const c_void, count: c_int,
-        datatype: Datatype, status: *mut Status) -> c_int
+    MPI_File_write_at_all PMPI_File_write_at_all oxmpi_File_write_at_all(fh: File, offset: Offset, buf: *const c_void,
+        count: c_int, datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileWriteAtAll, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Offset(offset), writes: true,
             together: true, buf: buf.cast_mut(), count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_write_at_all_c PMPI_File_write_at_all_c(fh: File, offset: Offset, buf: *const c_void, count: Count,
-        datatype: Datatype, status: *mut Status) -> c_int
+    MPI_File_write_at_all_c PMPI_File_write_at_all_c oxmpi_File_write_at_all_c(fh: File, offset: Offset,
+        buf: *const c_void, count: Count, datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileWriteAtAllC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Offset(offset), writes: true,
             together: true, buf: buf.cast_mut(), count, datatype }))
 }
 
 entry! {
-    MPI_File_write_at_all_begin PMPI_File_write_at_all_begin(fh: File, offset: Offset, buf: *const c_void,
-        count: c_int, datatype: Datatype) -> c_int
+    MPI_File_write_at_all_begin PMPI_File_write_at_all_begin oxmpi_File_write_at_all_begin(fh: File, offset: Offset,
+        buf: *const c_void, count: c_int, datatype: Datatype) -> c_int
         => call(Fun::FileWriteAtAllBegin, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Split(SplitAccess::WriteAt), Access { fh, at: At::Offset(offset), writes: true, together: true,
             buf: buf.cast_mut(), count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_write_at_all_begin_c PMPI_File_write_at_all_begin_c(fh: File, offset: Offset, buf: *const c_void,
-        count: Count, datatype: Datatype) -> c_int
+    MPI_File_write_at_all_begin_c PMPI_File_write_at_all_begin_c oxmpi_File_write_at_all_begin_c(fh: File,
+        offset: Offset, buf: *const c_void, count: Count, datatype: Datatype) -> c_int
         => call(Fun::FileWriteAtAllBeginC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Split(SplitAccess::WriteAt), Access { fh, at: At::Offset(offset), writes: true, together: true,
             buf: buf.cast_mut(), count, datatype }))
 }
 
 entry! {
-    MPI_File_write_at_all_end PMPI_File_write_at_all_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int
+    MPI_File_write_at_all_end PMPI_File_write_at_all_end oxmpi_File_write_at_all_end(fh: File, buf: *const c_void,
+        status: *mut Status) -> c_int
         => call(Fun::FileWriteAtAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::WriteAt,
             OutStatus::new(status)))
 }
 
 entry! {
-    MPI_File_write_ordered PMPI_File_write_ordered(fh: File, buf: *const c_void, count: c_int, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_write_ordered PMPI_File_write_ordered oxmpi_File_write_ordered(fh: File, buf: *const c_void,
+        count: c_int, datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileWriteOrdered, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Ordered, writes: true, together: true,
             buf: buf.cast_mut(), count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_write_ordered_c PMPI_File_write_ordered_c(fh: File, buf: *const c_void, count: Count, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_write_ordered_c PMPI_File_write_ordered_c oxmpi_File_write_ordered_c(fh: File, buf: *const c_void,
+        count: Count, datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileWriteOrderedC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Ordered, writes: true, together: true,
             buf: buf.cast_mut(), count, datatype }))
 }
 
 entry! {
-    MPI_File_write_ordered_begin PMPI_File_write_ordered_begin(fh: File, buf: *const c_void, count: c_int,
-        datatype: Datatype) -> c_int
+    MPI_File_write_ordered_begin PMPI_File_write_ordered_begin oxmpi_File_write_ordered_begin(fh: File,
+        buf: *const c_void, count: c_int, datatype: Datatype) -> c_int
         => call(Fun::FileWriteOrderedBegin, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Split(SplitAccess::WriteOrdered), Access { fh, at: At::Ordered, writes: true, together: true,
             buf: buf.cast_mut(), count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_write_ordered_begin_c PMPI_File_write_ordered_begin_c(fh: File, buf: *const c_void, count: Count,
-        datatype: Datatype) -> c_int
+    MPI_File_write_ordered_begin_c PMPI_File_write_ordered_begin_c oxmpi_File_write_ordered_begin_c(fh: File,
+        buf: *const c_void, count: Count, datatype: Datatype) -> c_int
         => call(Fun::FileWriteOrderedBeginC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Split(SplitAccess::WriteOrdered), Access { fh, at: At::Ordered, writes: true, together: true,
             buf: buf.cast_mut(), count, datatype }))
 }
 
 entry! {
-    MPI_File_write_ordered_end PMPI_File_write_ordered_end(fh: File, buf: *const c_void, status: *mut Status) -> c_int
+    MPI_File_write_ordered_end PMPI_File_write_ordered_end oxmpi_File_write_ordered_end(fh: File, buf: *const c_void,
+        status: *mut Status) -> c_int
         => call(Fun::FileWriteOrderedEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh,
             SplitAccess::WriteOrdered, OutStatus::new(status)))
 }
 
 entry! {
-    MPI_File_write_shared PMPI_File_write_shared(fh: File, buf: *const c_void, count: c_int, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_write_shared PMPI_File_write_shared oxmpi_File_write_shared(fh: File, buf: *const c_void, count: c_int,
+        datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileWriteShared, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Shared, writes: true, together: false,
             buf: buf.cast_mut(), count: i64::from(count), datatype }))
 }
 
 entry! {
-    MPI_File_write_shared_c PMPI_File_write_shared_c(fh: File, buf: *const c_void, count: Count, datatype: Datatype,
-        status: *mut Status) -> c_int
+    MPI_File_write_shared_c PMPI_File_write_shared_c oxmpi_File_write_shared_c(fh: File, buf: *const c_void,
+        count: Count, datatype: Datatype, status: *mut Status) -> c_int
         => call(Fun::FileWriteSharedC, On::File(fh), |cx| file_access::file_access(cx,
             FileForm::Blocking(OutStatus::new(status)), Access { fh, at: At::Shared, writes: true, together: false,
             buf: buf.cast_mut(), count, datatype }))
 }
 
 entry! {
-    MPI_Register_datarep PMPI_Register_datarep(datarep: *const c_char, read_conversion_fn: DatarepConversionFn,
-        write_conversion_fn: DatarepConversionFn, dtype_file_extent_fn: DatarepExtentFn,
-        extra_state: *mut c_void) -> c_int
+    MPI_Register_datarep PMPI_Register_datarep oxmpi_Register_datarep(datarep: *const c_char,
+        read_conversion_fn: DatarepConversionFn, write_conversion_fn: DatarepConversionFn,
+        dtype_file_extent_fn: DatarepExtentFn, extra_state: *mut c_void) -> c_int
         => call(Fun::RegisterDatarep, On::File(MPI_FILE_NULL), |cx| file_datarep::register_datarep(cx, text(datarep,
             "datarep")?, Callback::new(read_conversion_fn), Callback::new(write_conversion_fn),
             Callback::new(dtype_file_extent_fn), extra_state.expose_provenance()))
 }
 
 entry! {
-    MPI_Register_datarep_c PMPI_Register_datarep_c(datarep: *const c_char, read_conversion_fn: DatarepConversionFnC,
-        write_conversion_fn: DatarepConversionFnC, dtype_file_extent_fn: DatarepExtentFn,
-        extra_state: *mut c_void) -> c_int
+    MPI_Register_datarep_c PMPI_Register_datarep_c oxmpi_Register_datarep_c(datarep: *const c_char,
+        read_conversion_fn: DatarepConversionFnC, write_conversion_fn: DatarepConversionFnC,
+        dtype_file_extent_fn: DatarepExtentFn, extra_state: *mut c_void) -> c_int
         => call(Fun::RegisterDatarepC, On::File(MPI_FILE_NULL), |cx| file_datarep::register_datarep_c(cx,
             text(datarep, "datarep")?, Callback::new(read_conversion_fn), Callback::new(write_conversion_fn),
             Callback::new(dtype_file_extent_fn), extra_state.expose_provenance()))

@@ -14,296 +14,311 @@ use std::ffi::{c_char, c_int, c_void};
 
 // Variadic in C; what follows the fixed arguments is not looked at.
 entry! {
-    MPI_Pcontrol PMPI_Pcontrol(level: c_int) -> c_int
+    MPI_Pcontrol PMPI_Pcontrol oxmpi_Pcontrol(level: c_int) -> c_int
         => call(Fun::Pcontrol, On::World, |_| environment::pcontrol(level))
 }
 
 entry! {
-    MPI_T_category_changed PMPI_T_category_changed(update_number: *mut c_int) -> c_int
+    MPI_T_category_changed PMPI_T_category_changed oxmpi_T_category_changed(update_number: *mut c_int) -> c_int
         => answer(|| tool::t_category_changed(update_number))
 }
 
 entry! {
-    MPI_T_category_get_categories PMPI_T_category_get_categories(cat_index: c_int, len: c_int,
-        indices: *mut c_int) -> c_int
+    MPI_T_category_get_categories PMPI_T_category_get_categories oxmpi_T_category_get_categories(cat_index: c_int,
+        len: c_int, indices: *mut c_int) -> c_int
         => answer(|| tool::t_category_get_categories(cat_index, len, indices))
 }
 
 entry! {
-    MPI_T_category_get_cvars PMPI_T_category_get_cvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int
+    MPI_T_category_get_cvars PMPI_T_category_get_cvars oxmpi_T_category_get_cvars(cat_index: c_int, len: c_int,
+        indices: *mut c_int) -> c_int
         => answer(|| tool::t_category_get_cvars(cat_index, len, indices))
 }
 
 entry! {
-    MPI_T_category_get_events PMPI_T_category_get_events(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int
+    MPI_T_category_get_events PMPI_T_category_get_events oxmpi_T_category_get_events(cat_index: c_int, len: c_int,
+        indices: *mut c_int) -> c_int
         => answer(|| tool::t_category_get_events(cat_index, len, indices))
 }
 
 entry! {
-    MPI_T_category_get_index PMPI_T_category_get_index(name: *const c_char, cat_index: *mut c_int) -> c_int
+    MPI_T_category_get_index PMPI_T_category_get_index oxmpi_T_category_get_index(name: *const c_char,
+        cat_index: *mut c_int) -> c_int
         => answer(|| tool::t_category_get_index(name, cat_index))
 }
 
 entry! {
-    MPI_T_category_get_info PMPI_T_category_get_info(cat_index: c_int, name: *mut c_char, name_len: *mut c_int,
-        desc: *mut c_char, desc_len: *mut c_int, num_cvars: *mut c_int, num_pvars: *mut c_int,
+    MPI_T_category_get_info PMPI_T_category_get_info oxmpi_T_category_get_info(cat_index: c_int, name: *mut c_char,
+        name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, num_cvars: *mut c_int, num_pvars: *mut c_int,
         num_categories: *mut c_int) -> c_int
         => answer(|| tool::t_category_get_info(cat_index, name, name_len, desc, desc_len, num_cvars, num_pvars,
             num_categories))
 }
 
 entry! {
-    MPI_T_category_get_num PMPI_T_category_get_num(num_cat: *mut c_int) -> c_int
+    MPI_T_category_get_num PMPI_T_category_get_num oxmpi_T_category_get_num(num_cat: *mut c_int) -> c_int
         => answer(|| tool::t_category_get_num(num_cat))
 }
 
 entry! {
-    MPI_T_category_get_num_events PMPI_T_category_get_num_events(cat_index: c_int, num_events: *mut c_int) -> c_int
+    MPI_T_category_get_num_events PMPI_T_category_get_num_events oxmpi_T_category_get_num_events(cat_index: c_int,
+        num_events: *mut c_int) -> c_int
         => answer(|| tool::t_category_get_num_events(cat_index, num_events))
 }
 
 entry! {
-    MPI_T_category_get_pvars PMPI_T_category_get_pvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int
+    MPI_T_category_get_pvars PMPI_T_category_get_pvars oxmpi_T_category_get_pvars(cat_index: c_int, len: c_int,
+        indices: *mut c_int) -> c_int
         => answer(|| tool::t_category_get_pvars(cat_index, len, indices))
 }
 
 entry! {
-    MPI_T_cvar_get_index PMPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) -> c_int
+    MPI_T_cvar_get_index PMPI_T_cvar_get_index oxmpi_T_cvar_get_index(name: *const c_char,
+        cvar_index: *mut c_int) -> c_int
         => answer(|| tool_cvar::t_cvar_get_index(name, cvar_index))
 }
 
 entry! {
-    MPI_T_cvar_get_info PMPI_T_cvar_get_info(cvar_index: c_int, name: *mut c_char, name_len: *mut c_int,
-        verbosity: *mut c_int, datatype: *mut Datatype, enumtype: *mut TEnum, desc: *mut c_char, desc_len: *mut c_int,
-        bind: *mut c_int, scope: *mut c_int) -> c_int
+    MPI_T_cvar_get_info PMPI_T_cvar_get_info oxmpi_T_cvar_get_info(cvar_index: c_int, name: *mut c_char,
+        name_len: *mut c_int, verbosity: *mut c_int, datatype: *mut Datatype, enumtype: *mut TEnum, desc: *mut c_char,
+        desc_len: *mut c_int, bind: *mut c_int, scope: *mut c_int) -> c_int
         => or_null(answer(|| tool_cvar::t_cvar_get_info(cvar_index, name, name_len, verbosity, datatype, enumtype,
             desc, desc_len, bind, scope)), datatype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_T_cvar_get_num PMPI_T_cvar_get_num(num_cvar: *mut c_int) -> c_int
+    MPI_T_cvar_get_num PMPI_T_cvar_get_num oxmpi_T_cvar_get_num(num_cvar: *mut c_int) -> c_int
         => answer(|| tool_cvar::t_cvar_get_num(num_cvar))
 }
 
 entry! {
-    MPI_T_cvar_handle_alloc PMPI_T_cvar_handle_alloc(cvar_index: c_int, obj_handle: *mut c_void,
-        handle: *mut TCvarHandle, count: *mut c_int) -> c_int
+    MPI_T_cvar_handle_alloc PMPI_T_cvar_handle_alloc oxmpi_T_cvar_handle_alloc(cvar_index: c_int,
+        obj_handle: *mut c_void, handle: *mut TCvarHandle, count: *mut c_int) -> c_int
         => answer(|| tool_cvar::t_cvar_handle_alloc(cvar_index, obj_handle, handle, count))
 }
 
 entry! {
-    MPI_T_cvar_handle_free PMPI_T_cvar_handle_free(handle: *mut TCvarHandle) -> c_int
+    MPI_T_cvar_handle_free PMPI_T_cvar_handle_free oxmpi_T_cvar_handle_free(handle: *mut TCvarHandle) -> c_int
         => answer(|| tool_cvar::t_cvar_handle_free(handle))
 }
 
 entry! {
-    MPI_T_cvar_read PMPI_T_cvar_read(handle: TCvarHandle, buf: *mut c_void) -> c_int
+    MPI_T_cvar_read PMPI_T_cvar_read oxmpi_T_cvar_read(handle: TCvarHandle, buf: *mut c_void) -> c_int
         => answer(|| tool_cvar::t_cvar_read(handle, buf))
 }
 
 entry! {
-    MPI_T_cvar_write PMPI_T_cvar_write(handle: TCvarHandle, buf: *const c_void) -> c_int
+    MPI_T_cvar_write PMPI_T_cvar_write oxmpi_T_cvar_write(handle: TCvarHandle, buf: *const c_void) -> c_int
         => answer(|| tool_cvar::t_cvar_write(handle, buf))
 }
 
 entry! {
-    MPI_T_enum_get_info PMPI_T_enum_get_info(enumtype: TEnum, num: *mut c_int, name: *mut c_char,
-        name_len: *mut c_int) -> c_int
+    MPI_T_enum_get_info PMPI_T_enum_get_info oxmpi_T_enum_get_info(enumtype: TEnum, num: *mut c_int,
+        name: *mut c_char, name_len: *mut c_int) -> c_int
         => answer(|| tool::t_enum_get_info(enumtype, num, name, name_len))
 }
 
 entry! {
-    MPI_T_enum_get_item PMPI_T_enum_get_item(enumtype: TEnum, indx: c_int, value: *mut c_int, name: *mut c_char,
-        name_len: *mut c_int) -> c_int
+    MPI_T_enum_get_item PMPI_T_enum_get_item oxmpi_T_enum_get_item(enumtype: TEnum, indx: c_int, value: *mut c_int,
+        name: *mut c_char, name_len: *mut c_int) -> c_int
         => answer(|| tool::t_enum_get_item(enumtype, indx, value, name, name_len))
 }
 
 entry! {
-    MPI_T_event_callback_get_info PMPI_T_event_callback_get_info(event_registration: TEventRegistration,
+    MPI_T_event_callback_get_info PMPI_T_event_callback_get_info oxmpi_T_event_callback_get_info(event_registration: TEventRegistration,
         cb_safety: TCbSafety, info_used: *mut Info) -> c_int
         => or_null(answer(|| tool_event::t_event_callback_get_info(event_registration, cb_safety, info_used)),
             info_used, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_T_event_callback_set_info PMPI_T_event_callback_set_info(event_registration: TEventRegistration,
+    MPI_T_event_callback_set_info PMPI_T_event_callback_set_info oxmpi_T_event_callback_set_info(event_registration: TEventRegistration,
         cb_safety: TCbSafety, info: Info) -> c_int
         => answer(|| tool_event::t_event_callback_set_info(event_registration, cb_safety, info))
 }
 
 entry! {
-    MPI_T_event_copy PMPI_T_event_copy(event_instance: TEventInstance, buffer: *mut c_void) -> c_int
+    MPI_T_event_copy PMPI_T_event_copy oxmpi_T_event_copy(event_instance: TEventInstance,
+        buffer: *mut c_void) -> c_int
         => answer(|| tool_event::t_event_copy(event_instance, buffer))
 }
 
 entry! {
-    MPI_T_event_get_index PMPI_T_event_get_index(name: *const c_char, event_index: *mut c_int) -> c_int
+    MPI_T_event_get_index PMPI_T_event_get_index oxmpi_T_event_get_index(name: *const c_char,
+        event_index: *mut c_int) -> c_int
         => answer(|| tool_event::t_event_get_index(name, event_index))
 }
 
 entry! {
-    MPI_T_event_get_info PMPI_T_event_get_info(event_index: c_int, name: *mut c_char, name_len: *mut c_int,
-        verbosity: *mut c_int, array_of_datatypes: *mut Datatype, array_of_displacements: *mut Aint,
-        num_elements: *mut c_int, enumtype: *mut TEnum, info: *mut Info, desc: *mut c_char, desc_len: *mut c_int,
-        bind: *mut c_int) -> c_int
+    MPI_T_event_get_info PMPI_T_event_get_info oxmpi_T_event_get_info(event_index: c_int, name: *mut c_char,
+        name_len: *mut c_int, verbosity: *mut c_int, array_of_datatypes: *mut Datatype,
+        array_of_displacements: *mut Aint, num_elements: *mut c_int, enumtype: *mut TEnum, info: *mut Info,
+        desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int) -> c_int
         => or_null(answer(|| tool_event::t_event_get_info(event_index, name, name_len, verbosity, array_of_datatypes,
             array_of_displacements, num_elements, enumtype, info, desc, desc_len, bind)), info, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_T_event_get_num PMPI_T_event_get_num(num_events: *mut c_int) -> c_int
+    MPI_T_event_get_num PMPI_T_event_get_num oxmpi_T_event_get_num(num_events: *mut c_int) -> c_int
         => answer(|| tool_event::t_event_get_num(num_events))
 }
 
 entry! {
-    MPI_T_event_get_source PMPI_T_event_get_source(event_instance: TEventInstance, source_index: *mut c_int) -> c_int
+    MPI_T_event_get_source PMPI_T_event_get_source oxmpi_T_event_get_source(event_instance: TEventInstance,
+        source_index: *mut c_int) -> c_int
         => answer(|| tool_event::t_event_get_source(event_instance, source_index))
 }
 
 entry! {
-    MPI_T_event_get_timestamp PMPI_T_event_get_timestamp(event_instance: TEventInstance,
+    MPI_T_event_get_timestamp PMPI_T_event_get_timestamp oxmpi_T_event_get_timestamp(event_instance: TEventInstance,
         event_timestamp: *mut Count) -> c_int
         => answer(|| tool_event::t_event_get_timestamp(event_instance, event_timestamp))
 }
 
 entry! {
-    MPI_T_event_handle_alloc PMPI_T_event_handle_alloc(event_index: c_int, obj_handle: *mut c_void, info: Info,
-        event_registration: *mut TEventRegistration) -> c_int
+    MPI_T_event_handle_alloc PMPI_T_event_handle_alloc oxmpi_T_event_handle_alloc(event_index: c_int,
+        obj_handle: *mut c_void, info: Info, event_registration: *mut TEventRegistration) -> c_int
         => answer(|| tool_event::t_event_handle_alloc(event_index, obj_handle, info, event_registration))
 }
 
 entry! {
-    MPI_T_event_handle_free PMPI_T_event_handle_free(event_registration: TEventRegistration, user_data: *mut c_void,
-        free_cb_function: TEventFreeCbFn) -> c_int
+    MPI_T_event_handle_free PMPI_T_event_handle_free oxmpi_T_event_handle_free(event_registration: TEventRegistration,
+        user_data: *mut c_void, free_cb_function: TEventFreeCbFn) -> c_int
         => answer(|| tool_event::t_event_handle_free(event_registration, user_data, free_cb_function))
 }
 
 entry! {
-    MPI_T_event_handle_get_info PMPI_T_event_handle_get_info(event_registration: TEventRegistration,
+    MPI_T_event_handle_get_info PMPI_T_event_handle_get_info oxmpi_T_event_handle_get_info(event_registration: TEventRegistration,
         info_used: *mut Info) -> c_int
         => or_null(answer(|| tool_event::t_event_handle_get_info(event_registration, info_used)), info_used,
             MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_T_event_handle_set_info PMPI_T_event_handle_set_info(event_registration: TEventRegistration,
+    MPI_T_event_handle_set_info PMPI_T_event_handle_set_info oxmpi_T_event_handle_set_info(event_registration: TEventRegistration,
         info: Info) -> c_int
         => answer(|| tool_event::t_event_handle_set_info(event_registration, info))
 }
 
 entry! {
-    MPI_T_event_read PMPI_T_event_read(event_instance: TEventInstance, element_index: c_int,
+    MPI_T_event_read PMPI_T_event_read oxmpi_T_event_read(event_instance: TEventInstance, element_index: c_int,
         buffer: *mut c_void) -> c_int
         => answer(|| tool_event::t_event_read(event_instance, element_index, buffer))
 }
 
 entry! {
-    MPI_T_event_register_callback PMPI_T_event_register_callback(event_registration: TEventRegistration,
+    MPI_T_event_register_callback PMPI_T_event_register_callback oxmpi_T_event_register_callback(event_registration: TEventRegistration,
         cb_safety: TCbSafety, info: Info, user_data: *mut c_void, event_cb_function: TEventCbFn) -> c_int
         => answer(|| tool_event::t_event_register_callback(event_registration, cb_safety, info, user_data,
             event_cb_function))
 }
 
 entry! {
-    MPI_T_event_set_dropped_handler PMPI_T_event_set_dropped_handler(event_registration: TEventRegistration,
+    MPI_T_event_set_dropped_handler PMPI_T_event_set_dropped_handler oxmpi_T_event_set_dropped_handler(event_registration: TEventRegistration,
         dropped_cb_function: TEventDroppedCbFn) -> c_int
         => answer(|| tool_event::t_event_set_dropped_handler(event_registration, dropped_cb_function))
 }
 
 entry! {
-    MPI_T_finalize PMPI_T_finalize() -> c_int
+    MPI_T_finalize PMPI_T_finalize oxmpi_T_finalize() -> c_int
         => answer(|| tool::t_finalize())
 }
 
 entry! {
-    MPI_T_init_thread PMPI_T_init_thread(required: c_int, provided: *mut c_int) -> c_int
+    MPI_T_init_thread PMPI_T_init_thread oxmpi_T_init_thread(required: c_int, provided: *mut c_int) -> c_int
         => answer(|| tool::t_init_thread(required, provided))
 }
 
 entry! {
-    MPI_T_pvar_get_index PMPI_T_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index: *mut c_int) -> c_int
+    MPI_T_pvar_get_index PMPI_T_pvar_get_index oxmpi_T_pvar_get_index(name: *const c_char, var_class: c_int,
+        pvar_index: *mut c_int) -> c_int
         => answer(|| tool_pvar::t_pvar_get_index(name, var_class, pvar_index))
 }
 
 entry! {
-    MPI_T_pvar_get_info PMPI_T_pvar_get_info(pvar_index: c_int, name: *mut c_char, name_len: *mut c_int,
-        verbosity: *mut c_int, var_class: *mut c_int, datatype: *mut Datatype, enumtype: *mut TEnum,
-        desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, readonly: *mut c_int, continuous: *mut c_int,
-        atomic: *mut c_int) -> c_int
+    MPI_T_pvar_get_info PMPI_T_pvar_get_info oxmpi_T_pvar_get_info(pvar_index: c_int, name: *mut c_char,
+        name_len: *mut c_int, verbosity: *mut c_int, var_class: *mut c_int, datatype: *mut Datatype,
+        enumtype: *mut TEnum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, readonly: *mut c_int,
+        continuous: *mut c_int, atomic: *mut c_int) -> c_int
         => or_null(answer(|| tool_pvar::t_pvar_get_info(pvar_index, name, name_len, verbosity, var_class, datatype,
             enumtype, desc, desc_len, bind, readonly, continuous, atomic)), datatype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_T_pvar_get_num PMPI_T_pvar_get_num(num_pvar: *mut c_int) -> c_int
+    MPI_T_pvar_get_num PMPI_T_pvar_get_num oxmpi_T_pvar_get_num(num_pvar: *mut c_int) -> c_int
         => answer(|| tool_pvar::t_pvar_get_num(num_pvar))
 }
 
 entry! {
-    MPI_T_pvar_handle_alloc PMPI_T_pvar_handle_alloc(session: TPvarSession, pvar_index: c_int,
-        obj_handle: *mut c_void, handle: *mut TPvarHandle, count: *mut c_int) -> c_int
+    MPI_T_pvar_handle_alloc PMPI_T_pvar_handle_alloc oxmpi_T_pvar_handle_alloc(session: TPvarSession,
+        pvar_index: c_int, obj_handle: *mut c_void, handle: *mut TPvarHandle, count: *mut c_int) -> c_int
         => answer(|| tool_pvar::t_pvar_handle_alloc(session, pvar_index, obj_handle, handle, count))
 }
 
 entry! {
-    MPI_T_pvar_handle_free PMPI_T_pvar_handle_free(session: TPvarSession, handle: *mut TPvarHandle) -> c_int
+    MPI_T_pvar_handle_free PMPI_T_pvar_handle_free oxmpi_T_pvar_handle_free(session: TPvarSession,
+        handle: *mut TPvarHandle) -> c_int
         => answer(|| tool_pvar::t_pvar_handle_free(session, handle))
 }
 
 entry! {
-    MPI_T_pvar_read PMPI_T_pvar_read(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int
+    MPI_T_pvar_read PMPI_T_pvar_read oxmpi_T_pvar_read(session: TPvarSession, handle: TPvarHandle,
+        buf: *mut c_void) -> c_int
         => answer(|| tool_pvar::t_pvar_read(session, handle, buf))
 }
 
 entry! {
-    MPI_T_pvar_readreset PMPI_T_pvar_readreset(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int
+    MPI_T_pvar_readreset PMPI_T_pvar_readreset oxmpi_T_pvar_readreset(session: TPvarSession, handle: TPvarHandle,
+        buf: *mut c_void) -> c_int
         => answer(|| tool_pvar::t_pvar_readreset(session, handle, buf))
 }
 
 entry! {
-    MPI_T_pvar_reset PMPI_T_pvar_reset(session: TPvarSession, handle: TPvarHandle) -> c_int
+    MPI_T_pvar_reset PMPI_T_pvar_reset oxmpi_T_pvar_reset(session: TPvarSession, handle: TPvarHandle) -> c_int
         => answer(|| tool_pvar::t_pvar_reset(session, handle))
 }
 
 entry! {
-    MPI_T_pvar_session_create PMPI_T_pvar_session_create(session: *mut TPvarSession) -> c_int
+    MPI_T_pvar_session_create PMPI_T_pvar_session_create oxmpi_T_pvar_session_create(session: *mut TPvarSession) -> c_int
         => answer(|| tool_pvar::t_pvar_session_create(session))
 }
 
 entry! {
-    MPI_T_pvar_session_free PMPI_T_pvar_session_free(session: *mut TPvarSession) -> c_int
+    MPI_T_pvar_session_free PMPI_T_pvar_session_free oxmpi_T_pvar_session_free(session: *mut TPvarSession) -> c_int
         => answer(|| tool_pvar::t_pvar_session_free(session))
 }
 
 entry! {
-    MPI_T_pvar_start PMPI_T_pvar_start(session: TPvarSession, handle: TPvarHandle) -> c_int
+    MPI_T_pvar_start PMPI_T_pvar_start oxmpi_T_pvar_start(session: TPvarSession, handle: TPvarHandle) -> c_int
         => answer(|| tool_pvar::t_pvar_start(session, handle))
 }
 
 entry! {
-    MPI_T_pvar_stop PMPI_T_pvar_stop(session: TPvarSession, handle: TPvarHandle) -> c_int
+    MPI_T_pvar_stop PMPI_T_pvar_stop oxmpi_T_pvar_stop(session: TPvarSession, handle: TPvarHandle) -> c_int
         => answer(|| tool_pvar::t_pvar_stop(session, handle))
 }
 
 entry! {
-    MPI_T_pvar_write PMPI_T_pvar_write(session: TPvarSession, handle: TPvarHandle, buf: *const c_void) -> c_int
+    MPI_T_pvar_write PMPI_T_pvar_write oxmpi_T_pvar_write(session: TPvarSession, handle: TPvarHandle,
+        buf: *const c_void) -> c_int
         => answer(|| tool_pvar::t_pvar_write(session, handle, buf))
 }
 
 entry! {
-    MPI_T_source_get_info PMPI_T_source_get_info(source_index: c_int, name: *mut c_char, name_len: *mut c_int,
-        desc: *mut c_char, desc_len: *mut c_int, ordering: *mut TSourceOrder, ticks_per_second: *mut Count,
-        max_ticks: *mut Count, info: *mut Info) -> c_int
+    MPI_T_source_get_info PMPI_T_source_get_info oxmpi_T_source_get_info(source_index: c_int, name: *mut c_char,
+        name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, ordering: *mut TSourceOrder,
+        ticks_per_second: *mut Count, max_ticks: *mut Count, info: *mut Info) -> c_int
         => or_null(answer(|| tool::t_source_get_info(source_index, name, name_len, desc, desc_len, ordering,
             ticks_per_second, max_ticks, info)), info, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_T_source_get_num PMPI_T_source_get_num(num_sources: *mut c_int) -> c_int
+    MPI_T_source_get_num PMPI_T_source_get_num oxmpi_T_source_get_num(num_sources: *mut c_int) -> c_int
         => answer(|| tool::t_source_get_num(num_sources))
 }
 
 entry! {
-    MPI_T_source_get_timestamp PMPI_T_source_get_timestamp(source_index: c_int, timestamp: *mut Count) -> c_int
+    MPI_T_source_get_timestamp PMPI_T_source_get_timestamp oxmpi_T_source_get_timestamp(source_index: c_int,
+        timestamp: *mut Count) -> c_int
         => answer(|| tool::t_source_get_timestamp(source_index, timestamp))
 }

@@ -13,75 +13,78 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Attr_delete PMPI_Attr_delete(comm: Comm, comm_keyval: c_int) -> c_int
+    MPI_Attr_delete PMPI_Attr_delete oxmpi_Attr_delete(comm: Comm, comm_keyval: c_int) -> c_int
         => call(Fun::AttrDelete, On::Comm(comm), |cx| attributes::comm_delete_attr(cx, comm, comm_keyval))
 }
 
 entry! {
-    MPI_Attr_get PMPI_Attr_get(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int
+    MPI_Attr_get PMPI_Attr_get oxmpi_Attr_get(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void,
+        flag: *mut c_int) -> c_int
         => call(Fun::AttrGet, On::Comm(comm), |cx| out_attribute((attribute_val, "attribute_val"), (flag, "flag"),
             || attributes::comm_get_attr(cx, comm, comm_keyval)))
 }
 
 entry! {
-    MPI_Attr_put PMPI_Attr_put(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int
+    MPI_Attr_put PMPI_Attr_put oxmpi_Attr_put(comm: Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int
         => call(Fun::AttrPut, On::Comm(comm), |cx| attributes::comm_set_attr(cx, comm, comm_keyval,
             attribute_val.expose_provenance()))
 }
 
 entry! {
-    MPI_Get_elements_x PMPI_Get_elements_x(status: *const Status, datatype: Datatype, count: *mut Count) -> c_int
+    MPI_Get_elements_x PMPI_Get_elements_x oxmpi_Get_elements_x(status: *const Status, datatype: Datatype,
+        count: *mut Count) -> c_int
         => call(Fun::GetElementsX, On::World, |cx| datatype::get_elements(cx, read_status(status)?, datatype,
             OutInt::wide(count)))
 }
 
 entry! {
-    MPI_Info_get PMPI_Info_get(info: Info, key: *const c_char, valuelen: c_int, value: *mut c_char,
+    MPI_Info_get PMPI_Info_get oxmpi_Info_get(info: Info, key: *const c_char, valuelen: c_int, value: *mut c_char,
         flag: *mut c_int) -> c_int
         => call(Fun::InfoGet, On::World, |_| out1((flag, "flag"), || info::info_get(info, text(key, "key").ok(),
             valuelen, OutText::new(value, i64::from(valuelen) + 1))))
 }
 
 entry! {
-    MPI_Info_get_valuelen PMPI_Info_get_valuelen(info: Info, key: *const c_char, valuelen: *mut c_int,
-        flag: *mut c_int) -> c_int
+    MPI_Info_get_valuelen PMPI_Info_get_valuelen oxmpi_Info_get_valuelen(info: Info, key: *const c_char,
+        valuelen: *mut c_int, flag: *mut c_int) -> c_int
         => call(Fun::InfoGetValuelen, On::World, |_| out1((flag, "flag"), || info::info_get_valuelen(info, text(key,
             "key").ok(), Out::new(valuelen))))
 }
 
 entry! {
-    MPI_Keyval_create PMPI_Keyval_create(comm_copy_attr_fn: CopyFn, comm_delete_attr_fn: DeleteFn,
+    MPI_Keyval_create PMPI_Keyval_create oxmpi_Keyval_create(comm_copy_attr_fn: CopyFn, comm_delete_attr_fn: DeleteFn,
         comm_keyval: *mut c_int, extra_state: *mut c_void) -> c_int
         => call(Fun::KeyvalCreate, On::World, |cx| out1((comm_keyval, "keyval"), || attributes::comm_create_keyval(cx,
             Callback::new(comm_copy_attr_fn), Callback::new(comm_delete_attr_fn), extra_state.expose_provenance())))
 }
 
 entry! {
-    MPI_Keyval_free PMPI_Keyval_free(comm_keyval: *mut c_int) -> c_int
+    MPI_Keyval_free PMPI_Keyval_free oxmpi_Keyval_free(comm_keyval: *mut c_int) -> c_int
         => call(Fun::KeyvalFree, On::World, |cx| attributes::comm_free_keyval(cx, cell(comm_keyval, "keyval")?))
 }
 
 entry! {
-    MPI_Status_set_elements_x PMPI_Status_set_elements_x(status: *mut Status, datatype: Datatype,
-        count: Count) -> c_int
+    MPI_Status_set_elements_x PMPI_Status_set_elements_x oxmpi_Status_set_elements_x(status: *mut Status,
+        datatype: Datatype, count: Count) -> c_int
         => call(Fun::StatusSetElementsX, On::World, |cx| status::status_set_elements(cx, status_cell(status)?,
             datatype, count))
 }
 
 entry! {
-    MPI_Type_get_extent_x PMPI_Type_get_extent_x(datatype: Datatype, lb: *mut Count, extent: *mut Count) -> c_int
+    MPI_Type_get_extent_x PMPI_Type_get_extent_x oxmpi_Type_get_extent_x(datatype: Datatype, lb: *mut Count,
+        extent: *mut Count) -> c_int
         => call(Fun::TypeGetExtentX, On::World, |cx| datatype::type_get_extent(cx, datatype, OutInt::wide(lb),
             OutInt::wide(extent)))
 }
 
 entry! {
-    MPI_Type_get_true_extent_x PMPI_Type_get_true_extent_x(datatype: Datatype, true_lb: *mut Count,
-        true_extent: *mut Count) -> c_int
+    MPI_Type_get_true_extent_x PMPI_Type_get_true_extent_x oxmpi_Type_get_true_extent_x(datatype: Datatype,
+        true_lb: *mut Count, true_extent: *mut Count) -> c_int
         => call(Fun::TypeGetTrueExtentX, On::World, |cx| datatype::type_get_true_extent(cx, datatype,
             OutInt::wide(true_lb), OutInt::wide(true_extent)))
 }
 
 entry! {
-    MPI_Type_size_x PMPI_Type_size_x(datatype: Datatype, size: *mut Count) -> c_int
+    MPI_Type_size_x PMPI_Type_size_x oxmpi_Type_size_x(datatype: Datatype, size: *mut Count) -> c_int
         => call(Fun::TypeSizeX, On::World, |cx| datatype::type_size(cx, datatype, OutInt::wide(size)))
 }

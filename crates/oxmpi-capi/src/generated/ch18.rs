@@ -13,35 +13,36 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Address PMPI_Address(location: *mut c_void, address: *mut Aint) -> c_int
+    MPI_Address PMPI_Address oxmpi_Address(location: *mut c_void, address: *mut Aint) -> c_int
         => call(Fun::Address, On::World, |_| out1((address, "address"), || datatype::get_address(location)))
 }
 
 entry! {
-    MPI_Errhandler_create PMPI_Errhandler_create(comm_errhandler_fn: HandlerFn, errhandler: *mut Errhandler) -> c_int
+    MPI_Errhandler_create PMPI_Errhandler_create oxmpi_Errhandler_create(comm_errhandler_fn: HandlerFn,
+        errhandler: *mut Errhandler) -> c_int
         => or_null(call(Fun::ErrhandlerCreate, On::World, |cx| made1(cx, (errhandler, "errhandler"),
             || errhandlers::comm_create_errhandler(cx, Callback::new(comm_errhandler_fn)))), errhandler,
             MPI_ERRHANDLER_NULL)
 }
 
 entry! {
-    MPI_Errhandler_get PMPI_Errhandler_get(comm: Comm, errhandler: *mut Errhandler) -> c_int
+    MPI_Errhandler_get PMPI_Errhandler_get oxmpi_Errhandler_get(comm: Comm, errhandler: *mut Errhandler) -> c_int
         => or_null(call(Fun::ErrhandlerGet, On::Comm(comm), |cx| made1(cx, (errhandler, "errhandler"),
             || errhandlers::comm_get_errhandler(cx, comm))), errhandler, MPI_ERRHANDLER_NULL)
 }
 
 entry! {
-    MPI_Errhandler_set PMPI_Errhandler_set(comm: Comm, errhandler: Errhandler) -> c_int
+    MPI_Errhandler_set PMPI_Errhandler_set oxmpi_Errhandler_set(comm: Comm, errhandler: Errhandler) -> c_int
         => call(Fun::ErrhandlerSet, On::Comm(comm), |cx| errhandlers::comm_set_errhandler(cx, comm, errhandler))
 }
 
 entry! {
-    MPI_Type_extent PMPI_Type_extent(datatype: Datatype, extent: *mut Aint) -> c_int
+    MPI_Type_extent PMPI_Type_extent oxmpi_Type_extent(datatype: Datatype, extent: *mut Aint) -> c_int
         => call(Fun::TypeExtent, On::World, |cx| out1((extent, "extent"), || type_removed::type_extent(cx, datatype)))
 }
 
 entry! {
-    MPI_Type_hindexed PMPI_Type_hindexed(count: c_int, array_of_blocklengths: *mut c_int,
+    MPI_Type_hindexed PMPI_Type_hindexed oxmpi_Type_hindexed(count: c_int, array_of_blocklengths: *mut c_int,
         array_of_displacements: *mut Aint, oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeHindexed, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_hindexed(cx, IntArray::narrow(array_of_blocklengths, i64::from(count)),
@@ -49,21 +50,21 @@ entry! {
 }
 
 entry! {
-    MPI_Type_hvector PMPI_Type_hvector(count: c_int, blocklength: c_int, stride: Aint, oldtype: Datatype,
-        newtype: *mut Datatype) -> c_int
+    MPI_Type_hvector PMPI_Type_hvector oxmpi_Type_hvector(count: c_int, blocklength: c_int, stride: Aint,
+        oldtype: Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeHvector, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_hvector(cx, i64::from(count), i64::from(blocklength), stride, oldtype))),
             newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_lb PMPI_Type_lb(datatype: Datatype, displacement: *mut Aint) -> c_int
+    MPI_Type_lb PMPI_Type_lb oxmpi_Type_lb(datatype: Datatype, displacement: *mut Aint) -> c_int
         => call(Fun::TypeLb, On::World, |cx| out1((displacement, "displacement"), || type_removed::type_lb(cx,
             datatype)))
 }
 
 entry! {
-    MPI_Type_struct PMPI_Type_struct(count: c_int, array_of_blocklengths: *mut c_int,
+    MPI_Type_struct PMPI_Type_struct oxmpi_Type_struct(count: c_int, array_of_blocklengths: *mut c_int,
         array_of_displacements: *mut Aint, array_of_types: *mut Datatype, newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeStruct, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_struct(cx, IntArray::narrow(array_of_blocklengths, i64::from(count)),
@@ -72,7 +73,7 @@ entry! {
 }
 
 entry! {
-    MPI_Type_ub PMPI_Type_ub(datatype: Datatype, displacement: *mut Aint) -> c_int
+    MPI_Type_ub PMPI_Type_ub oxmpi_Type_ub(datatype: Datatype, displacement: *mut Aint) -> c_int
         => call(Fun::TypeUb, On::World, |cx| out1((displacement, "displacement"), || type_removed::type_ub(cx,
             datatype)))
 }

@@ -13,165 +13,171 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Type_create_f90_complex PMPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_f90_complex PMPI_Type_create_f90_complex oxmpi_Type_create_f90_complex(p: c_int, r: c_int,
+        newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateF90Complex, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_f90_complex(cx, p, r))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_f90_integer PMPI_Type_create_f90_integer(r: c_int, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_f90_integer PMPI_Type_create_f90_integer oxmpi_Type_create_f90_integer(r: c_int,
+        newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateF90Integer, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_f90_integer(cx, r))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_create_f90_real PMPI_Type_create_f90_real(p: c_int, r: c_int, newtype: *mut Datatype) -> c_int
+    MPI_Type_create_f90_real PMPI_Type_create_f90_real oxmpi_Type_create_f90_real(p: c_int, r: c_int,
+        newtype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeCreateF90Real, On::World, |cx| made1(cx, (newtype, "newtype"),
             || datatype::type_create_f90_real(cx, p, r))), newtype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Type_match_size PMPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut Datatype) -> c_int
+    MPI_Type_match_size PMPI_Type_match_size oxmpi_Type_match_size(typeclass: c_int, size: c_int,
+        datatype: *mut Datatype) -> c_int
         => or_null(call(Fun::TypeMatchSize, On::World, |cx| made1(cx, (datatype, "datatype"),
             || datatype::type_match_size(cx, typeclass, size))), datatype, MPI_DATATYPE_NULL)
 }
 
 entry! {
-    MPI_Comm_c2f PMPI_Comm_c2f(comm: Comm) -> Fint
+    MPI_Comm_c2f PMPI_Comm_c2f oxmpi_Comm_c2f(comm: Comm) -> Fint
         => handles::comm_toint(comm)
 }
 
 entry! {
-    MPI_Comm_f2c PMPI_Comm_f2c(comm: Fint) -> Comm
+    MPI_Comm_f2c PMPI_Comm_f2c oxmpi_Comm_f2c(comm: Fint) -> Comm
         => handles::comm_fromint(comm)
 }
 
 entry! {
-    MPI_Errhandler_c2f PMPI_Errhandler_c2f(errhandler: Errhandler) -> Fint
+    MPI_Errhandler_c2f PMPI_Errhandler_c2f oxmpi_Errhandler_c2f(errhandler: Errhandler) -> Fint
         => handles::errhandler_toint(errhandler)
 }
 
 entry! {
-    MPI_Errhandler_f2c PMPI_Errhandler_f2c(errhandler: Fint) -> Errhandler
+    MPI_Errhandler_f2c PMPI_Errhandler_f2c oxmpi_Errhandler_f2c(errhandler: Fint) -> Errhandler
         => handles::errhandler_fromint(errhandler)
 }
 
 entry! {
-    MPI_File_c2f PMPI_File_c2f(file: File) -> Fint
+    MPI_File_c2f PMPI_File_c2f oxmpi_File_c2f(file: File) -> Fint
         => handles::file_toint(file)
 }
 
 entry! {
-    MPI_File_f2c PMPI_File_f2c(file: Fint) -> File
+    MPI_File_f2c PMPI_File_f2c oxmpi_File_f2c(file: Fint) -> File
         => handles::file_fromint(file)
 }
 
 entry! {
-    MPI_Group_c2f PMPI_Group_c2f(group: Group) -> Fint
+    MPI_Group_c2f PMPI_Group_c2f oxmpi_Group_c2f(group: Group) -> Fint
         => handles::group_toint(group)
 }
 
 entry! {
-    MPI_Group_f2c PMPI_Group_f2c(group: Fint) -> Group
+    MPI_Group_f2c PMPI_Group_f2c oxmpi_Group_f2c(group: Fint) -> Group
         => handles::group_fromint(group)
 }
 
 entry! {
-    MPI_Info_c2f PMPI_Info_c2f(info: Info) -> Fint
+    MPI_Info_c2f PMPI_Info_c2f oxmpi_Info_c2f(info: Info) -> Fint
         => handles::info_toint(info)
 }
 
 entry! {
-    MPI_Info_f2c PMPI_Info_f2c(info: Fint) -> Info
+    MPI_Info_f2c PMPI_Info_f2c oxmpi_Info_f2c(info: Fint) -> Info
         => handles::info_fromint(info)
 }
 
 entry! {
-    MPI_Message_c2f PMPI_Message_c2f(message: Message) -> Fint
+    MPI_Message_c2f PMPI_Message_c2f oxmpi_Message_c2f(message: Message) -> Fint
         => handles::message_toint(message)
 }
 
 entry! {
-    MPI_Message_f2c PMPI_Message_f2c(message: Fint) -> Message
+    MPI_Message_f2c PMPI_Message_f2c oxmpi_Message_f2c(message: Fint) -> Message
         => handles::message_fromint(message)
 }
 
 entry! {
-    MPI_Op_c2f PMPI_Op_c2f(op: Op) -> Fint
+    MPI_Op_c2f PMPI_Op_c2f oxmpi_Op_c2f(op: Op) -> Fint
         => handles::op_toint(op)
 }
 
 entry! {
-    MPI_Op_f2c PMPI_Op_f2c(op: Fint) -> Op
+    MPI_Op_f2c PMPI_Op_f2c oxmpi_Op_f2c(op: Fint) -> Op
         => handles::op_fromint(op)
 }
 
 entry! {
-    MPI_Request_c2f PMPI_Request_c2f(request: Request) -> Fint
+    MPI_Request_c2f PMPI_Request_c2f oxmpi_Request_c2f(request: Request) -> Fint
         => handles::request_toint(request)
 }
 
 entry! {
-    MPI_Request_f2c PMPI_Request_f2c(request: Fint) -> Request
+    MPI_Request_f2c PMPI_Request_f2c oxmpi_Request_f2c(request: Fint) -> Request
         => handles::request_fromint(request)
 }
 
 entry! {
-    MPI_Session_c2f PMPI_Session_c2f(session: Session) -> Fint
+    MPI_Session_c2f PMPI_Session_c2f oxmpi_Session_c2f(session: Session) -> Fint
         => handles::session_toint(session)
 }
 
 entry! {
-    MPI_Session_f2c PMPI_Session_f2c(session: Fint) -> Session
+    MPI_Session_f2c PMPI_Session_f2c oxmpi_Session_f2c(session: Fint) -> Session
         => handles::session_fromint(session)
 }
 
 entry! {
-    MPI_Type_c2f PMPI_Type_c2f(datatype: Datatype) -> Fint
+    MPI_Type_c2f PMPI_Type_c2f oxmpi_Type_c2f(datatype: Datatype) -> Fint
         => handles::type_toint(datatype)
 }
 
 entry! {
-    MPI_Type_f2c PMPI_Type_f2c(datatype: Fint) -> Datatype
+    MPI_Type_f2c PMPI_Type_f2c oxmpi_Type_f2c(datatype: Fint) -> Datatype
         => handles::type_fromint(datatype)
 }
 
 entry! {
-    MPI_Win_c2f PMPI_Win_c2f(win: Win) -> Fint
+    MPI_Win_c2f PMPI_Win_c2f oxmpi_Win_c2f(win: Win) -> Fint
         => handles::win_toint(win)
 }
 
 entry! {
-    MPI_Win_f2c PMPI_Win_f2c(win: Fint) -> Win
+    MPI_Win_f2c PMPI_Win_f2c oxmpi_Win_f2c(win: Fint) -> Win
         => handles::win_fromint(win)
 }
 
 entry! {
-    MPI_Status_c2f08 PMPI_Status_c2f08(c_status: *const Status, f08_status: *mut F08Status) -> c_int
+    MPI_Status_c2f08 PMPI_Status_c2f08 oxmpi_Status_c2f08(c_status: *const Status,
+        f08_status: *mut F08Status) -> c_int
         => call(Fun::StatusC2f08, On::World, |_| handles::status_c2f08(c_status, f08_status))
 }
 
 entry! {
-    MPI_Status_c2f PMPI_Status_c2f(c_status: *const Status, f_status: *mut Fint) -> c_int
+    MPI_Status_c2f PMPI_Status_c2f oxmpi_Status_c2f(c_status: *const Status, f_status: *mut Fint) -> c_int
         => call(Fun::StatusC2f, On::World, |_| handles::status_c2f(c_status, f_status))
 }
 
 entry! {
-    MPI_Status_f082c PMPI_Status_f082c(f08_status: *const F08Status, c_status: *mut Status) -> c_int
+    MPI_Status_f082c PMPI_Status_f082c oxmpi_Status_f082c(f08_status: *const F08Status,
+        c_status: *mut Status) -> c_int
         => call(Fun::StatusF082c, On::World, |_| handles::status_f082c(f08_status, c_status))
 }
 
 entry! {
-    MPI_Status_f082f PMPI_Status_f082f(f08_status: *const F08Status, f_status: *mut Fint) -> c_int
+    MPI_Status_f082f PMPI_Status_f082f oxmpi_Status_f082f(f08_status: *const F08Status, f_status: *mut Fint) -> c_int
         => call(Fun::StatusF082f, On::World, |_| handles::status_f082f(f08_status, f_status))
 }
 
 entry! {
-    MPI_Status_f2c PMPI_Status_f2c(f_status: *const Fint, c_status: *mut Status) -> c_int
+    MPI_Status_f2c PMPI_Status_f2c oxmpi_Status_f2c(f_status: *const Fint, c_status: *mut Status) -> c_int
         => call(Fun::StatusF2c, On::World, |_| handles::status_f2c(f_status, c_status))
 }
 
 entry! {
-    MPI_Status_f2f08 PMPI_Status_f2f08(f_status: *const Fint, f08_status: *mut F08Status) -> c_int
+    MPI_Status_f2f08 PMPI_Status_f2f08 oxmpi_Status_f2f08(f_status: *const Fint, f08_status: *mut F08Status) -> c_int
         => call(Fun::StatusF2f08, On::World, |_| handles::status_f2f08(f_status, f08_status))
 }

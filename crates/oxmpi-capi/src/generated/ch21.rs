@@ -13,148 +13,149 @@ use oxmpi_abi::types::*;
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    MPI_Comm_fromint PMPI_Comm_fromint(comm: c_int) -> Comm
+    MPI_Comm_fromint PMPI_Comm_fromint oxmpi_Comm_fromint(comm: c_int) -> Comm
         => handles::comm_fromint(comm)
 }
 
 entry! {
-    MPI_Type_fromint PMPI_Type_fromint(datatype: c_int) -> Datatype
+    MPI_Type_fromint PMPI_Type_fromint oxmpi_Type_fromint(datatype: c_int) -> Datatype
         => handles::type_fromint(datatype)
 }
 
 entry! {
-    MPI_Errhandler_fromint PMPI_Errhandler_fromint(errhandler: c_int) -> Errhandler
+    MPI_Errhandler_fromint PMPI_Errhandler_fromint oxmpi_Errhandler_fromint(errhandler: c_int) -> Errhandler
         => handles::errhandler_fromint(errhandler)
 }
 
 entry! {
-    MPI_File_fromint PMPI_File_fromint(file: c_int) -> File
+    MPI_File_fromint PMPI_File_fromint oxmpi_File_fromint(file: c_int) -> File
         => handles::file_fromint(file)
 }
 
 entry! {
-    MPI_Group_fromint PMPI_Group_fromint(group: c_int) -> Group
+    MPI_Group_fromint PMPI_Group_fromint oxmpi_Group_fromint(group: c_int) -> Group
         => handles::group_fromint(group)
 }
 
 entry! {
-    MPI_Info_fromint PMPI_Info_fromint(info: c_int) -> Info
+    MPI_Info_fromint PMPI_Info_fromint oxmpi_Info_fromint(info: c_int) -> Info
         => handles::info_fromint(info)
 }
 
 entry! {
-    MPI_Message_fromint PMPI_Message_fromint(message: c_int) -> Message
+    MPI_Message_fromint PMPI_Message_fromint oxmpi_Message_fromint(message: c_int) -> Message
         => handles::message_fromint(message)
 }
 
 entry! {
-    MPI_Op_fromint PMPI_Op_fromint(op: c_int) -> Op
+    MPI_Op_fromint PMPI_Op_fromint oxmpi_Op_fromint(op: c_int) -> Op
         => handles::op_fromint(op)
 }
 
 entry! {
-    MPI_Request_fromint PMPI_Request_fromint(request: c_int) -> Request
+    MPI_Request_fromint PMPI_Request_fromint oxmpi_Request_fromint(request: c_int) -> Request
         => handles::request_fromint(request)
 }
 
 entry! {
-    MPI_Session_fromint PMPI_Session_fromint(session: c_int) -> Session
+    MPI_Session_fromint PMPI_Session_fromint oxmpi_Session_fromint(session: c_int) -> Session
         => handles::session_fromint(session)
 }
 
 entry! {
-    MPI_Win_fromint PMPI_Win_fromint(win: c_int) -> Win
+    MPI_Win_fromint PMPI_Win_fromint oxmpi_Win_fromint(win: c_int) -> Win
         => handles::win_fromint(win)
 }
 
 entry! {
-    MPI_Abi_get_fortran_booleans PMPI_Abi_get_fortran_booleans(logical_size: c_int, logical_true: *mut c_void,
-        logical_false: *mut c_void, is_set: *mut c_int) -> c_int
+    MPI_Abi_get_fortran_booleans PMPI_Abi_get_fortran_booleans oxmpi_Abi_get_fortran_booleans(logical_size: c_int,
+        logical_true: *mut c_void, logical_false: *mut c_void, is_set: *mut c_int) -> c_int
         => call(Fun::AbiGetFortranBooleans, On::World, |_| environment::abi_get_fortran_booleans(logical_size,
             logical_true, logical_false, is_set))
 }
 
 entry! {
-    MPI_Abi_get_fortran_info PMPI_Abi_get_fortran_info(info: *mut Info) -> c_int
+    MPI_Abi_get_fortran_info PMPI_Abi_get_fortran_info oxmpi_Abi_get_fortran_info(info: *mut Info) -> c_int
         => or_null(call(Fun::AbiGetFortranInfo, On::World, |cx| made1(cx, (info, "info"),
             || environment::abi_get_fortran_info())), info, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_Abi_get_info PMPI_Abi_get_info(info: *mut Info) -> c_int
+    MPI_Abi_get_info PMPI_Abi_get_info oxmpi_Abi_get_info(info: *mut Info) -> c_int
         => or_null(call(Fun::AbiGetInfo, On::World, |cx| made1(cx, (info, "info"), || environment::abi_get_info())),
             info, MPI_INFO_NULL)
 }
 
 entry! {
-    MPI_Abi_get_version PMPI_Abi_get_version(abi_major: *mut c_int, abi_minor: *mut c_int) -> c_int
+    MPI_Abi_get_version PMPI_Abi_get_version oxmpi_Abi_get_version(abi_major: *mut c_int,
+        abi_minor: *mut c_int) -> c_int
         => call(Fun::AbiGetVersion, On::World, |_| out2((abi_major, "abi_major"), (abi_minor, "abi_minor"),
             || environment::abi_get_version()))
 }
 
 entry! {
-    MPI_Abi_set_fortran_booleans PMPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: *mut c_void,
-        logical_false: *mut c_void) -> c_int
+    MPI_Abi_set_fortran_booleans PMPI_Abi_set_fortran_booleans oxmpi_Abi_set_fortran_booleans(logical_size: c_int,
+        logical_true: *mut c_void, logical_false: *mut c_void) -> c_int
         => call(Fun::AbiSetFortranBooleans, On::World, |_| environment::abi_set_fortran_booleans(logical_size,
             logical_true, logical_false))
 }
 
 entry! {
-    MPI_Abi_set_fortran_info PMPI_Abi_set_fortran_info(info: Info) -> c_int
+    MPI_Abi_set_fortran_info PMPI_Abi_set_fortran_info oxmpi_Abi_set_fortran_info(info: Info) -> c_int
         => call(Fun::AbiSetFortranInfo, On::World, |_| environment::abi_set_fortran_info(info))
 }
 
 entry! {
-    MPI_Comm_toint PMPI_Comm_toint(comm: Comm) -> c_int
+    MPI_Comm_toint PMPI_Comm_toint oxmpi_Comm_toint(comm: Comm) -> c_int
         => handles::comm_toint(comm)
 }
 
 entry! {
-    MPI_Errhandler_toint PMPI_Errhandler_toint(errhandler: Errhandler) -> c_int
+    MPI_Errhandler_toint PMPI_Errhandler_toint oxmpi_Errhandler_toint(errhandler: Errhandler) -> c_int
         => handles::errhandler_toint(errhandler)
 }
 
 entry! {
-    MPI_File_toint PMPI_File_toint(file: File) -> c_int
+    MPI_File_toint PMPI_File_toint oxmpi_File_toint(file: File) -> c_int
         => handles::file_toint(file)
 }
 
 entry! {
-    MPI_Group_toint PMPI_Group_toint(group: Group) -> c_int
+    MPI_Group_toint PMPI_Group_toint oxmpi_Group_toint(group: Group) -> c_int
         => handles::group_toint(group)
 }
 
 entry! {
-    MPI_Info_toint PMPI_Info_toint(info: Info) -> c_int
+    MPI_Info_toint PMPI_Info_toint oxmpi_Info_toint(info: Info) -> c_int
         => handles::info_toint(info)
 }
 
 entry! {
-    MPI_Message_toint PMPI_Message_toint(message: Message) -> c_int
+    MPI_Message_toint PMPI_Message_toint oxmpi_Message_toint(message: Message) -> c_int
         => handles::message_toint(message)
 }
 
 entry! {
-    MPI_Op_toint PMPI_Op_toint(op: Op) -> c_int
+    MPI_Op_toint PMPI_Op_toint oxmpi_Op_toint(op: Op) -> c_int
         => handles::op_toint(op)
 }
 
 entry! {
-    MPI_Request_toint PMPI_Request_toint(request: Request) -> c_int
+    MPI_Request_toint PMPI_Request_toint oxmpi_Request_toint(request: Request) -> c_int
         => handles::request_toint(request)
 }
 
 entry! {
-    MPI_Session_toint PMPI_Session_toint(session: Session) -> c_int
+    MPI_Session_toint PMPI_Session_toint oxmpi_Session_toint(session: Session) -> c_int
         => handles::session_toint(session)
 }
 
 entry! {
-    MPI_Type_toint PMPI_Type_toint(datatype: Datatype) -> c_int
+    MPI_Type_toint PMPI_Type_toint oxmpi_Type_toint(datatype: Datatype) -> c_int
         => handles::type_toint(datatype)
 }
 
 entry! {
-    MPI_Win_toint PMPI_Win_toint(win: Win) -> c_int
+    MPI_Win_toint PMPI_Win_toint oxmpi_Win_toint(win: Win) -> c_int
         => handles::win_toint(win)
 }

@@ -1,0 +1,19 @@
+// Prints which library this program for MPICH's ABI has found, and its rank.
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char **argv) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length, rank, size, major, minor;
+    MPI_Init(&argc, &argv);
+    MPI_Get_library_version(version, &length);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Abi_get_version(&major, &minor);
+    if (major != -1 || minor != -1) MPI_Abort(MPI_COMM_WORLD, 1);
+    version[strcspn(version, " \n")] = 0;
+    printf("%s %d of %d\n", version, rank, size);
+    MPI_Finalize();
+    return 0;
+}
