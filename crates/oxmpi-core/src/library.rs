@@ -19,9 +19,9 @@ use oxmpi_base::slots::{Kind, SlotTable};
 use oxmpi_base::trust;
 use oxmpi_boot::requests::Stage;
 use oxmpi_io::UserDatarep;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::ThreadId;
 use std::time::Duration;
 
 /// Environment variables by which mpirun passes options of its user to the library.
@@ -109,7 +109,8 @@ pub struct Joined {
 struct WorldModel {
     state: AtomicU8,
     thread_level: AtomicI32,
-    main_thread: Mutex<Option<ThreadId>>,
+    /// The number of its main thread; 0 before there is one.
+    main_thread: AtomicU64,
     /// Whether the program has set an error handler for `MPI_COMM_SELF`.
     self_chosen: AtomicBool,
 }
@@ -137,6 +138,19 @@ impl Default for Library {
     }
 }
 
+/// A number that no other thread of the process has or had. `std::thread::current` allocates memory for its own, which
+/// leak checkers find in a thread that `std` did not start.
+fn thread_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local!(static OWN: Cell<u64> = const { Cell::new(0) });
+    OWN.with(|own| {
+        if own.get() == 0 {
+            own.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        own.get()
+    })
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -154,7 +168,7 @@ impl Library {
             world: WorldModel {
                 state: AtomicU8::new(World::NotYet as u8),
                 thread_level: AtomicI32::new(0),
-                main_thread: Mutex::new(None),
+                main_thread: AtomicU64::new(0),
                 self_chosen: AtomicBool::new(false),
             },
             sessions: Mutex::new(SlotTable::new(Kind::Session)),
@@ -313,7 +327,7 @@ impl Library {
     /// The world has begun; the calling thread is its main thread.
     pub fn begin_world(&self, thread_level: i32) {
         self.world.thread_level.store(thread_level, Ordering::Relaxed);
-        *locked(&self.world.main_thread) = Some(std::thread::current().id());
+        self.world.main_thread.store(thread_number(), Ordering::Relaxed);
         self.world.state.store(World::Active as u8, Ordering::Release);
     }
 
@@ -326,7 +340,7 @@ impl Library {
     }
 
     pub fn is_main_thread(&self) -> bool {
-        *locked(&self.world.main_thread) == Some(std::thread::current().id())
+        self.world.main_thread.load(Ordering::Relaxed) == thread_number()
     }
 
     pub fn choose_self(&self) {
