@@ -18,21 +18,43 @@ use crate::manager::{self, Manager, Told, pmi};
 use crate::network::Network;
 use crate::node_helper::{Given, NodeHelper, Table};
 use crate::nodes::NodeTable;
-use crate::{Claim, Member, Reached, Start, claim, deal, fail, foreign};
+use crate::{Claim, Member, Reached, Start, claim, deal, env, fail, foreign};
+
+/// What has started a process, as its environment says.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// Nobody whom a program would join.
+    None,
+    /// Our own `mpirun`.
+    Own,
+    /// A launcher whose process manager can be spoken with.
+    Manager(&'static str),
+    /// Another launcher: why its processes cannot join.
+    Unknown(String),
+}
+
+/// What has started this process, without joining anything.
+pub fn identify(var: &impl Fn(&str) -> Option<String>) -> Identity {
+    if var(env::JOB).is_some() {
+        return Identity::Own;
+    }
+    if pmi::is_there(var) {
+        return Identity::Manager(foreign::pmi_launcher(var));
+    }
+    foreign::launcher(var).map_or(Identity::None, |launcher| Identity::Unknown(launcher.complaint()))
+}
 
 /// How a process starts that no `mpirun` of ours has started.
 pub(crate) fn start(var: &impl Fn(&str) -> Option<String>) -> oxmpi_abi::Result<Start> {
-    if !pmi::is_there(var) {
-        return match foreign::launcher(var) {
-            None => Ok(Start::Alone),
-            Some(launcher) => Err(fail(launcher.complaint())),
-        };
-    }
+    let launcher = match identify(var) {
+        Identity::None | Identity::Own => return Ok(Start::Alone),
+        Identity::Unknown(complaint) => return Err(fail(complaint)),
+        Identity::Manager(launcher) => launcher,
+    };
     // A single process needs nobody's help, and may spawn others.
     if var("PMI_SIZE").is_some_and(|size| size.trim() == "1") {
         return Ok(Start::Alone);
     }
-    let launcher = foreign::pmi_launcher(var);
     let troubled = |text: String| fail(format!("{launcher} started this program, and {text}"));
     let manager = pmi::connect(var, launcher)
         .map_err(|text| troubled(format!("its process manager does not tell where the program belongs: {text}")))?;
@@ -126,4 +148,22 @@ fn network_of(nodes: &NodeTable, here: JobId, file: Option<OwnedFd>, socket: &Ow
     };
     network.ask_through(socket.try_clone().map_err(cannot)?);
     Ok(network)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launchers_are_told_apart() {
+        let of = |vars: &[(&str, &str)]| {
+            identify(&|name: &str| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string()))
+        };
+        assert_eq!(of(&[]), Identity::None);
+        assert_eq!(of(&[(env::JOB, "1:2:3"), ("PMI_FD", "9")]), Identity::Own, "ours wins");
+        assert_eq!(of(&[("PMI_FD", "9"), ("HYDI_CONTROL_FD", "7")]), Identity::Manager("MPICH's mpiexec"));
+        let unknown = of(&[("PMIX_RANK", "0"), ("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "4")]);
+        assert!(matches!(unknown, Identity::Unknown(text) if text.contains("srun") && text.contains("--mpi=pmi2")));
+        assert!(matches!(of(&[("OMPI_COMM_WORLD_RANK", "1")]), Identity::Unknown(text) if text.contains("Open MPI")));
+    }
 }

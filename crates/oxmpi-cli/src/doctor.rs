@@ -11,6 +11,7 @@ use oxmpi_base::lifeline::{self, Victim};
 use oxmpi_base::limits::{self, size};
 use oxmpi_base::segment::Segment;
 use oxmpi_base::wait::{self, WakeFence};
+use oxmpi_boot::others::{self, Identity};
 
 use crate::{info, peers, trial};
 
@@ -27,7 +28,7 @@ use Finding::{Broken, Good, Slower};
 /// The report, and the exit status: 1 if programs would fail.
 pub fn examine() -> (String, i32) {
     type Check = fn() -> Finding;
-    let checks: [(&str, Check); 10] = [
+    let checks: [(&str, Check); 11] = [
         ("CPUs", processors),
         ("CPU quota", quota),
         ("Shared memory", shared_memory),
@@ -36,6 +37,7 @@ pub fn examine() -> (String, i32) {
         ("Clean-up", clean_up),
         ("Open files", open_files),
         ("Memory limits", memory),
+        ("Launcher", launcher),
         ("Installation", installation),
         ("Trial", trial),
     ];
@@ -73,6 +75,17 @@ pub fn examine_hosts(options: &[String]) -> (String, i32) {
     match Command::new(&mpirun).arg("--check-hosts").args(options).status() {
         Ok(status) => (String::new(), status.code().unwrap_or(1)),
         Err(error) => (format!("cannot start {}: {error}\n", mpirun.display()), 1),
+    }
+}
+
+/// Who has started this process, and so would start a program at its place.
+fn launcher() -> Finding {
+    let var = |name: &str| std::env::var(name).ok();
+    match others::identify(&var) {
+        Identity::None => Good("no launcher of others has started this command; OxMPI's mpirun starts jobs.".into()),
+        Identity::Own => Good("OxMPI's mpirun has started this command.".into()),
+        Identity::Manager(name) => Good(format!("{name} has started this command, and programs join its job.")),
+        Identity::Unknown(text) => Slower(format!("{text}.")),
     }
 }
 

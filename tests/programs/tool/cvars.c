@@ -93,6 +93,10 @@ int main(int argc, char **argv) {
     CHECK_EQ(strlen(text) + 1, elements);
     CHECK_EQ(text[elements], '#');
 
+    memset(text, '#', sizeof text);
+    CODE(MPI_T_cvar_read(handle_of("oxmpi_launcher", 0), text), MPI_SUCCESS);
+    CHECK(!strcmp(text, "OxMPI's mpirun"));
+
     // Never: constants and read-only values.
     CODE(MPI_T_cvar_write(handler, &on), MPI_T_ERR_CVAR_SET_NEVER);
     CODE(MPI_T_cvar_write(kinds, "gpu"), MPI_T_ERR_CVAR_SET_NEVER);

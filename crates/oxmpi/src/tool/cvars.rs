@@ -8,6 +8,8 @@ use super::state::{Object, State, Subject};
 use crate::comm::hints::memory_kinds;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, TCvarHandle};
+use oxmpi_base::trust;
+use oxmpi_boot::others::{Identity, identify};
 use oxmpi_core::engine::STORE_LIMIT;
 use oxmpi_core::explain;
 use oxmpi_core::library::Library;
@@ -33,7 +35,7 @@ enum Setting {
     Size(fn(&Library) -> u64),
 }
 
-pub static CVARS: [Cvar; 7] = [
+pub static CVARS: [Cvar; 8] = [
     Cvar {
         name: "OXMPI_SINGLE_COPY",
         description: "Whether bytes may be copied between the memories of two processes by the kernel. Can be set until MPI \
@@ -90,6 +92,24 @@ pub static CVARS: [Cvar; 7] = [
         setting: Setting::Text(|| {
             static KINDS: LazyLock<String> = LazyLock::new(|| memory_kinds(None));
             &KINDS
+        }),
+    },
+    Cvar {
+        name: "oxmpi_launcher",
+        description: "The launcher that has started this process, as the environment shows it: \"none\", \"unknown\", or its \
+                      name",
+        verbosity: MPI_T_VERBOSITY_USER_BASIC,
+        category: Category::Network,
+        scope: MPI_T_SCOPE_CONSTANT,
+        // The length of a text must not change once a tool knows it, so it does not wait for the manager's word.
+        setting: Setting::Text(|| {
+            static NAME: LazyLock<&str> = LazyLock::new(|| match identify(&trust::text) {
+                Identity::None => "none",
+                Identity::Own => oxmpi_boot::OWN_LAUNCHER,
+                Identity::Manager(name) => name,
+                Identity::Unknown(_) => "unknown",
+            });
+            &NAME
         }),
     },
     Cvar {
