@@ -320,6 +320,8 @@ fn rule(function: &Function, param: &Param) -> Result<Rule, String> {
         "offset" => Ok(Rule::Same),
         "pointer" if param.name == "buffer_addr" => Ok(Rule::AddressOut),
         "pointer" => Ok(Rule::Same),
+        // An address that is asked for is a number like any other.
+        "buffer" if matches!(function.name.as_str(), "MPI_Get_address" | "MPI_Address") => Ok(Rule::Same),
         "buffer" | "async_buffer" | "memory" => Ok(Rule::Address),
         "status" => Ok(Rule::Status),
         "rank" | "root" => by("Rank"),

@@ -17,7 +17,7 @@ c::oxmpi_Aint_diff(addr1, addr2)
 
 entry! {
 MPI_Get_address PMPI_Get_address(location: *mut c_void, address: *mut i64) -> c_int {
-answer(c::oxmpi_Get_address(as_address(location), address))
+answer(c::oxmpi_Get_address(location, address))
 }
 }
 

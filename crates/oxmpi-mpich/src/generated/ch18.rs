@@ -5,7 +5,7 @@ use crate::entry::*;
 
 entry! {
 MPI_Address PMPI_Address(location: *mut c_void, address: *mut i64) -> c_int {
-answer(c::oxmpi_Address(as_address(location), address))
+answer(c::oxmpi_Address(location, address))
 }
 }
 
