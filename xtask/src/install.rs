@@ -84,8 +84,10 @@ pub fn run(args: &[String]) -> Result<(), String> {
     for (path, text) in documents(&root)? {
         write(&options.prefix.join(DOCUMENT_FOLDER).join(path), &text, 0o644)?;
     }
-    for example in files_in(&root.join("examples"))? {
-        put(&example, &options.prefix.join("share/oxmpi/examples").join(file_name(&example)?), 0o644)?;
+    for folder in ["examples", "examples/cluster"] {
+        for example in files_in(&root.join(folder))? {
+            put(&example, &options.prefix.join("share/oxmpi").join(folder).join(file_name(&example)?), 0o644)?;
+        }
     }
     write(&options.prefix.join("lib/pkgconfig/oxmpi.pc"), pkg_config().as_bytes(), 0o644)?;
     for (link, target) in LINKS {
