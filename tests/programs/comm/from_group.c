@@ -55,13 +55,13 @@ static void buffers(MPI_Session session, MPI_Comm comm) {
     static char memory[100 + MPI_BSEND_OVERHEAD];
     int out = rank, in = -1, length;
     void *base;
-    char big[200] = {0};
+    static char big[sizeof memory];
     CHECK_ERROR(MPI_Bsend(&out, 1, MPI_INT, rank, 1, comm), MPI_ERR_BUFFER, "MPI_Bsend");
     OK(MPI_Session_attach_buffer(session, memory, sizeof memory));
     OK(MPI_Bsend(&out, 1, MPI_INT, rank, 1, comm));
     OK(MPI_Recv(&in, 1, MPI_INT, rank, 1, comm, MPI_STATUS_IGNORE));
     CHECK_EQ(in, rank);
-    CHECK_CLASS(MPI_Bsend(big, 200, MPI_CHAR, rank, 1, comm), MPI_ERR_BUFFER);
+    CHECK_CLASS(MPI_Bsend(big, sizeof big, MPI_CHAR, rank, 1, comm), MPI_ERR_BUFFER);
     // A duplicate is of the same session.
     MPI_Comm dup;
     OK(MPI_Comm_dup(comm, &dup));
