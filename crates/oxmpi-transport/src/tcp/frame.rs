@@ -6,8 +6,8 @@
 //! ```
 //!
 //! `length` counts the bytes behind the header. `total` is the message's length, for bulk bytes the operation of the
-//! receiver, for other packets the number that their head carries. The highest bit of `flags` is the link's own. All numbers are
-//! little-endian. The shard is 0: it is there for processes whose threads have queues of their own.
+//! receiver, for other packets the number that their head carries. The highest bit of `flags` is the link's own. All
+//! numbers are little-endian. The shard is 0: it is there for processes whose threads have queues of their own.
 
 use crate::packet::{CONTROL_WORDS, DATA, EAGER, Head, MORE};
 
