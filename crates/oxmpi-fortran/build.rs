@@ -2,8 +2,8 @@
 //! lies beside it once installed. At this point only its name is known, so an empty library of that
 //! name stands in for it.
 //!
-//! The package `oxmpi-fortran-i8` has this build script too: it compiles the same files for INTEGERs
-//! of eight bytes.
+//! Other packages have this build script too: they compile the same files for INTEGERs of eight bytes
+//! (`oxmpi-fortran-i8`) and for other ABIs (`oxmpi-fortran-mpich`, `oxmpi-fortran-openmpi`).
 
 use std::path::Path;
 use std::process::Command;
@@ -11,18 +11,22 @@ use std::process::Command;
 fn main() {
     let folder = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let package = std::env::var("CARGO_PKG_NAME").expect("cargo sets CARGO_PKG_NAME");
-    let stand_in = Path::new(&folder).join("libmpi_abi.so");
+    // What is compiled, the name of the library, and that of the C library that it needs.
+    let (kind, name, needs) = match package.strip_prefix("oxmpi-fortran") {
+        Some("-i8") => ("integer8", "libmpifort_abi_i8.so.1", "libmpi_abi.so.1"),
+        Some("-mpich") => ("mpich", "libmpifort.so.12", "libmpi.so.12"),
+        Some("-openmpi") => ("openmpi", "libmpi_mpifh.so.40", "libmpi.so.40"),
+        _ => ("standard", "libmpifort_abi.so.1", "libmpi_abi.so.1"),
+    };
+    let stand_in = Path::new(&folder).join("libneeded.so");
     let status = Command::new("cc")
-        .args(["-shared", "-nostdlib", "-x", "c", "/dev/null", "-Wl,-soname,libmpi_abi.so.1", "-o"])
+        .args(["-shared", "-nostdlib", "-x", "c", "/dev/null", &format!("-Wl,-soname,{needs}"), "-o"])
         .arg(&stand_in)
         .status()
         .expect("cc, which also links Rust programs, can be started");
     assert!(status.success(), "cc cannot make {}", stand_in.display());
-    let name = if package.ends_with("-i8") { "libmpifort_abi_i8.so.1" } else { "libmpifort_abi.so.1" };
-    if package.ends_with("-i8") {
-        println!("cargo:rustc-cfg=integer8");
-    }
-    println!("cargo:rustc-check-cfg=cfg(integer8)");
+    println!("cargo:rustc-cfg={kind}");
+    println!("cargo:rustc-check-cfg=cfg(integer8, mpich, openmpi, standard)");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{name}");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-rpath,$ORIGIN");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--no-as-needed");

@@ -1,6 +1,8 @@
 //! The library has the name of MPICH's and needs `libmpi_abi.so.1`, which lies in the folder above
-//! its own once installed. At this point only its name is known, so an empty library of that name
+//! its own once installed, or in its own (in a wheel). At this point only its name is known, so an empty library of that name
 //! stands in for it.
+//!
+//! The package `oxmpi-openmpi` has this build script too: it compiles the same files for Open MPI's ABI.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,9 +16,15 @@ fn main() {
         .status()
         .expect("cc, which also links Rust programs, can be started");
     assert!(status.success(), "cc cannot make {}", stand_in.display());
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmpi.so.12");
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-rpath,$ORIGIN/..");
+    let is_openmpi = std::env::var("CARGO_PKG_NAME").is_ok_and(|package| package == "oxmpi-openmpi");
+    if is_openmpi {
+        println!("cargo:rustc-cfg=openmpi");
+    }
+    println!("cargo:rustc-check-cfg=cfg(openmpi)");
+    let name = if is_openmpi { "libmpi.so.40" } else { "libmpi.so.12" };
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{name}");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-rpath,$ORIGIN:$ORIGIN/..");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--no-as-needed");
     println!("cargo:rustc-cdylib-link-arg={}", stand_in.display());
-    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=../oxmpi-mpich/build.rs");
 }

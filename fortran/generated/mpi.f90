@@ -1829,8 +1829,14 @@ module mpi
 !DIR$ IGNORE_TKR sendbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
       type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+!DIR$ IGNORE_TKR sendcounts
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+      type(*), dimension(*) :: sendcounts
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+!DIR$ IGNORE_TKR sdispls
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+      type(*), dimension(*) :: sdispls
       integer :: sendtype
 !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
 !DIR$ IGNORE_TKR recvbuf
@@ -1852,8 +1858,14 @@ module mpi
 !DIR$ IGNORE_TKR sendbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
       type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+!DIR$ IGNORE_TKR sendcounts
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+      type(*), dimension(*) :: sendcounts
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+!DIR$ IGNORE_TKR sdispls
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+      type(*), dimension(*) :: sdispls
       integer :: sendtype
 !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
 !DIR$ IGNORE_TKR recvbuf
@@ -1877,9 +1889,18 @@ module mpi
 !DIR$ IGNORE_TKR sendbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
       type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      integer :: sendtypes(*)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+!DIR$ IGNORE_TKR sendcounts
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+      type(*), dimension(*) :: sendcounts
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+!DIR$ IGNORE_TKR sdispls
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+      type(*), dimension(*) :: sdispls
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendtypes
+!DIR$ IGNORE_TKR sendtypes
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendtypes
+      type(*), dimension(*) :: sendtypes
 !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
 !DIR$ IGNORE_TKR recvbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
@@ -1900,9 +1921,18 @@ module mpi
 !DIR$ IGNORE_TKR sendbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
       type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      integer :: sendtypes(*)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+!DIR$ IGNORE_TKR sendcounts
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+      type(*), dimension(*) :: sendcounts
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+!DIR$ IGNORE_TKR sdispls
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+      type(*), dimension(*) :: sdispls
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendtypes
+!DIR$ IGNORE_TKR sendtypes
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendtypes
+      type(*), dimension(*) :: sendtypes
 !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
 !DIR$ IGNORE_TKR recvbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
@@ -2192,8 +2222,14 @@ module mpi
 !DIR$ IGNORE_TKR sendbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
       type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+!DIR$ IGNORE_TKR sendcounts
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+      type(*), dimension(*) :: sendcounts
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+!DIR$ IGNORE_TKR sdispls
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+      type(*), dimension(*) :: sdispls
       integer :: sendtype
 !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
 !DIR$ IGNORE_TKR recvbuf
@@ -2216,9 +2252,18 @@ module mpi
 !DIR$ IGNORE_TKR sendbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
       type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      integer :: sendtypes(*)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+!DIR$ IGNORE_TKR sendcounts
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+      type(*), dimension(*) :: sendcounts
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+!DIR$ IGNORE_TKR sdispls
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+      type(*), dimension(*) :: sdispls
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendtypes
+!DIR$ IGNORE_TKR sendtypes
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendtypes
+      type(*), dimension(*) :: sendtypes
 !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
 !DIR$ IGNORE_TKR recvbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
@@ -7451,8 +7496,14 @@ module mpi
 !DIR$ IGNORE_TKR sendbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
       type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+!DIR$ IGNORE_TKR sendcounts
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+      type(*), dimension(*) :: sendcounts
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+!DIR$ IGNORE_TKR sdispls
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+      type(*), dimension(*) :: sdispls
       integer :: sendtype
 !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
 !DIR$ IGNORE_TKR recvbuf
@@ -7474,8 +7525,14 @@ module mpi
 !DIR$ IGNORE_TKR sendbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
       type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+!DIR$ IGNORE_TKR sendcounts
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+      type(*), dimension(*) :: sendcounts
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+!DIR$ IGNORE_TKR sdispls
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+      type(*), dimension(*) :: sdispls
       integer :: sendtype
 !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
 !DIR$ IGNORE_TKR recvbuf
@@ -7499,9 +7556,18 @@ module mpi
 !DIR$ IGNORE_TKR sendbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
       type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      integer :: sendtypes(*)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+!DIR$ IGNORE_TKR sendcounts
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+      type(*), dimension(*) :: sendcounts
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+!DIR$ IGNORE_TKR sdispls
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+      type(*), dimension(*) :: sdispls
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendtypes
+!DIR$ IGNORE_TKR sendtypes
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendtypes
+      type(*), dimension(*) :: sendtypes
 !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
 !DIR$ IGNORE_TKR recvbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
@@ -7522,9 +7588,18 @@ module mpi
 !DIR$ IGNORE_TKR sendbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
       type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      integer :: sendtypes(*)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+!DIR$ IGNORE_TKR sendcounts
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+      type(*), dimension(*) :: sendcounts
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+!DIR$ IGNORE_TKR sdispls
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+      type(*), dimension(*) :: sdispls
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendtypes
+!DIR$ IGNORE_TKR sendtypes
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendtypes
+      type(*), dimension(*) :: sendtypes
 !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
 !DIR$ IGNORE_TKR recvbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
@@ -7814,8 +7889,14 @@ module mpi
 !DIR$ IGNORE_TKR sendbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
       type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+!DIR$ IGNORE_TKR sendcounts
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+      type(*), dimension(*) :: sendcounts
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+!DIR$ IGNORE_TKR sdispls
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+      type(*), dimension(*) :: sdispls
       integer :: sendtype
 !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
 !DIR$ IGNORE_TKR recvbuf
@@ -7838,9 +7919,18 @@ module mpi
 !DIR$ IGNORE_TKR sendbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf
       type(*), dimension(*) :: sendbuf
-      integer :: sendcounts(*)
-      integer :: sdispls(*)
-      integer :: sendtypes(*)
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+!DIR$ IGNORE_TKR sendcounts
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendcounts
+      type(*), dimension(*) :: sendcounts
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+!DIR$ IGNORE_TKR sdispls
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sdispls
+      type(*), dimension(*) :: sdispls
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendtypes
+!DIR$ IGNORE_TKR sendtypes
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendtypes
+      type(*), dimension(*) :: sendtypes
 !GCC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf
 !DIR$ IGNORE_TKR recvbuf
 !DEC$ ATTRIBUTES NO_ARG_CHECK :: recvbuf

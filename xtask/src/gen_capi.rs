@@ -382,14 +382,14 @@ fn entry(out: &mut String, function: &Function, call: Option<&Call>) {
     }
     let name = &function.name;
     let returns = ctype::rust_base(&function.returns);
-    let private = crate::gen_mpich::private_name(name);
+    let private = crate::gen_foreign::private_name(name);
     let head = format!("    {name} P{name} {private}({}) -> {returns}", params.join(", "));
     let _ = writeln!(out, "entry! {{\n{}", wrapped(&head, "        "));
     let fun = ctype::variant(name);
     let on = raised_on(function);
     let (value, is_tool) = (function.returns_value(), is_tool(function));
     let expression = match call {
-        Some(call) if value => call.expression(),
+        Some(call) if value => of_any_abi(function, call.expression()),
         Some(call) if is_tool => makes(function).fold(format!("answer(|| {})", call.expression()), or_null),
         Some(call) => {
             let expression = call.expression();
@@ -402,6 +402,18 @@ fn entry(out: &mut String, function: &Function, call: Option<&Call>) {
         None => format!("unsupported(Fun::{fun}, {on})"),
     };
     let _ = writeln!(out, "{}\n}}\n", wrapped(&format!("        => {expression}"), "            "));
+}
+
+/// `MPI_Comm_f2c` and its kin also take the integers of predefined handles in the Fortran of other ABIs.
+fn of_any_abi(function: &Function, expression: String) -> String {
+    match (crate::gen_foreign::table_of(&function.returns), function.params.first()) {
+        (Some(table), Some(param)) if function.name.ends_with("_f2c") => {
+            let name = &param.name;
+            let integers = "oxmpi_abi::foreign_integers";
+            expression.replace(&format!("({name})"), &format!("({integers}::standard({integers}::{table}, {name}))"))
+        }
+        _ => expression,
+    }
 }
 
 /// Lines of at most 118 columns, broken after commas: rustfmt does not format the inside of a

@@ -103,7 +103,7 @@ fn module(chapters: &BTreeSet<u8>) -> String {
         "//! The Fortran entry points, a file a chapter of the standard, and the C functions that they call.\n",
     );
     out.push_str("#![allow(dead_code, non_snake_case, clippy::too_many_arguments)]\n\n");
-    out.push_str("pub mod c;\n");
+    out.push_str("pub mod c;\n#[cfg(mpich)]\npub mod mpich;\n#[cfg(openmpi)]\npub mod openmpi;\n");
     for chapter in chapters {
         let _ = writeln!(out, "mod ch{chapter:02};");
     }
@@ -115,7 +115,7 @@ fn module(chapters: &BTreeSet<u8>) -> String {
 fn c_functions(api: &Api) -> String {
     let mut out = String::from(HEAD);
     out.push_str("//! The functions of the standard ABI. All pointers are `*mut`: Fortran has no other.\n\n");
-    out.push_str("use oxmpi_abi::Status;\nuse oxmpi_abi::handle::*;\nuse std::ffi::{c_char, c_int, c_void};\n\n");
+    out.push_str("use crate::abi::*;\nuse std::ffi::{c_char, c_int, c_void};\n\n");
     out.push_str("unsafe extern \"C\" {\n");
     for function in api.functions.iter().filter(|f| !f.is_extra && !f.name.starts_with("MPI_T_")) {
         let params: Vec<String> =

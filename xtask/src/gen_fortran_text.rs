@@ -461,7 +461,7 @@ fn interface(out: &mut Text, procedure: &Procedure, prefix: &str, suffix: &str) 
 
 fn declare(out: &mut Text, arg: &Arg, procedure: &Procedure, suffix: &str) {
     match procedure.form {
-        Form::Old => declare_old(out, arg, suffix),
+        Form::Old => declare_old(out, arg, procedure, suffix),
         Form::F08 => declare_f08(out, arg, procedure),
     }
 }
@@ -476,11 +476,12 @@ fn declare_ierror(out: &mut Text, procedure: &Procedure) {
 
 /// A dummy argument in the form of `mpif.h`, for the module `mpi`. Without intents: an argument
 /// that is not changed must not be touched.
-fn declare_old(out: &mut Text, arg: &Arg, suffix: &str) {
+fn declare_old(out: &mut Text, arg: &Arg, procedure: &Procedure, suffix: &str) {
     let name = arg.name;
     let star = if arg.param.is_array { "(*)" } else { "" };
     match arg.what {
         What::Choice => choice_old(out, name),
+        _ if is_unused_in_place(arg, procedure) => choice_old(out, name),
         What::Address if is_choice_in_old(arg) => choice_old(out, name),
         What::Address if suffix == "_cptr" => out.line(&format!("      type(c_ptr) :: {name}")),
         What::Address => out.line(&format!("      integer(kind=MPI_ADDRESS_KIND) :: {name}")),
@@ -500,6 +501,14 @@ fn declare_old(out: &mut Text, arg: &Arg, suffix: &str) {
         What::Texts => out.line(&format!("      character(len=*) :: {name}{}", texts_shape(name))),
         What::Callback => out.line(&format!("      external :: {name}")),
     }
+}
+
+/// With `MPI_IN_PLACE` these are not read, and programs pass a scalar, as the modules of other
+/// libraries allow, which do not check the arguments of these procedures.
+fn is_unused_in_place(arg: &Arg, procedure: &Procedure) -> bool {
+    let name = procedure.name.to_ascii_lowercase();
+    let is_alltoall = name.contains("alltoallv") || name.contains("alltoallw");
+    is_alltoall && !name.contains("neighbor") && matches!(arg.name, "sendcounts" | "sdispls" | "sendtypes")
 }
 
 /// In the older form the address of a detached buffer is not returned; any variable is allowed

@@ -58,6 +58,12 @@ const TAIL: &str = r#"#ifdef __cplusplus
 }
 #endif
 
+/* The C++ interface of MPI-2.2, which MPI-3 removed; not part of the standard ABI. */
+#if defined __cplusplus && !defined OXMPI_SKIP_MPICXX && !defined MPICH_SKIP_MPICXX && !defined OMPI_SKIP_MPICXX \
+    && !defined MPI_SKIP_CXX
+#include "mpicxx.h"
+#endif
+
 #endif /* OXMPI_MPI_H */
 "#;
 

@@ -3,6 +3,7 @@
 //! own, and nothing here depends on another crate.
 #![forbid(unsafe_code)]
 
+pub mod callback_table;
 pub mod error;
 pub mod functions;
 pub mod handle;
@@ -12,10 +13,11 @@ pub mod types;
 mod generated {
     pub mod callbacks;
     pub mod constants;
+    pub mod foreign_integers;
     pub mod functions;
 }
 
-pub use generated::{callbacks, constants};
+pub use generated::{callbacks, constants, foreign_integers};
 
 pub use error::{Error, Result};
 pub use status::Status;

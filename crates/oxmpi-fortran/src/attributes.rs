@@ -125,7 +125,16 @@ unsafe fn read(keyval: c_int, attribute: *mut c_void) -> i64 {
         MPI_WIN_BASE => attribute as i64,
         // SAFETY: the standard defines these attributes as pointers to an integer.
         MPI_WIN_SIZE => unsafe { *attribute.cast::<i64>() },
-        MPI_TAG_UB..=MPI_UNIVERSE_SIZE | MPI_WIN_DISP_UNIT..=MPI_WIN_MODEL => {
+        MPI_TAG_UB
+        | MPI_HOST
+        | MPI_IO
+        | MPI_WTIME_IS_GLOBAL
+        | MPI_APPNUM
+        | MPI_LASTUSEDCODE
+        | MPI_UNIVERSE_SIZE
+        | MPI_WIN_DISP_UNIT
+        | MPI_WIN_CREATE_FLAVOR
+        | MPI_WIN_MODEL => {
             // SAFETY: the standard defines these attributes as pointers to an int.
             unsafe { *attribute.cast::<c_int>() }.into()
         }

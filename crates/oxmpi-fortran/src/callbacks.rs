@@ -1,8 +1,8 @@
 //! Callbacks: procedures of the program that MPI calls.
 //!
 //! Reductions and error handlers get the same arguments as in C, all by reference, so they are
-//! passed to C unchanged: the INTEGER of a handle is its low word. (INTEGERs of eight bytes need
-//! [`crate::trampolines`] between.) The others are called by functions of this module, which find
+//! passed to C unchanged: the INTEGER of a handle is its low word. (INTEGERs of eight bytes, and Open
+//! MPI's ABI, need [`crate::trampolines`] between.) The others are called by functions of this module, which find
 //! them through the extra state.
 
 use crate::entry::*;
@@ -11,13 +11,13 @@ use crate::entry::*;
 pub type Code = *mut c_void;
 
 /// The function that C calls for a procedure of the program.
-#[cfg(not(integer8))]
+#[cfg(not(any(integer8, openmpi)))]
 macro_rules! called {
     ($make:ident $(::<$handle:ty>)?, $procedure:ident, $ierror:ident) => {
         $procedure
     };
 }
-#[cfg(integer8)]
+#[cfg(any(integer8, openmpi))]
 macro_rules! called {
     ($make:ident $(::<$handle:ty>)?, $procedure:ident, $ierror:ident) => {
         match crate::trampolines::$make $(::<$handle>)? ($procedure) {

@@ -6,12 +6,30 @@ use crate::places::is_in_place;
 #[cfg(integer8)]
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Predefined handles are below this.
+/// Predefined handles are below this, which have the same value in C and in Fortran.
+#[cfg(not(any(mpich, openmpi)))]
 const FIRST_DYNAMIC: usize = 4096;
+
+/// Whether a handle is the same number in C and in Fortran.
+#[cfg(not(any(mpich, openmpi)))]
+#[inline]
+fn is_same(raw: usize) -> bool {
+    raw < FIRST_DYNAMIC
+}
+
+/// In other ABIs the C library translates all handles.
+#[cfg(any(mpich, openmpi))]
+#[inline]
+fn is_same(_raw: usize) -> bool {
+    false
+}
 
 pub trait FortranHandle: Handle {
     fn from_int(int: c_int) -> Self;
     fn to_int(self) -> c_int;
+
+    /// Zero is a handle that C returns, not a sign that it has returned none.
+    const ZERO_IS_RETURNED: bool = false;
 
     /// A predefined handle, as a program with these INTEGERs means it.
     #[inline]
@@ -21,8 +39,10 @@ pub trait FortranHandle: Handle {
 }
 
 macro_rules! fortran_handles {
-    ($($name:ident $from:ident $to:ident)*) => {$(
+    ($($name:ident $from:ident $to:ident $($zero:expr)?;)*) => {$(
         impl FortranHandle for $name {
+            $(const ZERO_IS_RETURNED: bool = $zero;)?
+
             fn from_int(int: c_int) -> $name {
                 // SAFETY: the function takes any number.
                 unsafe { c::$from(int) }
@@ -37,16 +57,17 @@ macro_rules! fortran_handles {
 }
 
 fortran_handles! {
-    Comm PMPI_Comm_fromint PMPI_Comm_toint
-    Errhandler PMPI_Errhandler_fromint PMPI_Errhandler_toint
-    File PMPI_File_fromint PMPI_File_toint
-    Group PMPI_Group_fromint PMPI_Group_toint
-    Info PMPI_Info_fromint PMPI_Info_toint
-    Message PMPI_Message_fromint PMPI_Message_toint
-    Op PMPI_Op_fromint PMPI_Op_toint
-    Request PMPI_Request_fromint PMPI_Request_toint
-    Session PMPI_Session_fromint PMPI_Session_toint
-    Win PMPI_Win_fromint PMPI_Win_toint
+    Comm PMPI_Comm_fromint PMPI_Comm_toint;
+    Errhandler PMPI_Errhandler_fromint PMPI_Errhandler_toint;
+    // MPI_FILE_NULL of MPICH.
+    File PMPI_File_fromint PMPI_File_toint cfg!(mpich);
+    Group PMPI_Group_fromint PMPI_Group_toint;
+    Info PMPI_Info_fromint PMPI_Info_toint;
+    Message PMPI_Message_fromint PMPI_Message_toint;
+    Op PMPI_Op_fromint PMPI_Op_toint;
+    Request PMPI_Request_fromint PMPI_Request_toint;
+    Session PMPI_Session_fromint PMPI_Session_toint;
+    Win PMPI_Win_fromint PMPI_Win_toint;
 }
 
 impl FortranHandle for Datatype {
@@ -95,7 +116,7 @@ pub unsafe fn get<H: FortranHandle>(place: *mut Fint) -> H {
     // SAFETY: the caller promises that this memory is valid: see the Safety section.
     let int = unsafe { *place };
     match usize::try_from(int) {
-        Ok(raw) if raw < FIRST_DYNAMIC => H::predefined(raw),
+        Ok(raw) if is_same(raw) => H::predefined(raw),
         _ => H::from_int(short(int)),
     }
 }
@@ -108,7 +129,7 @@ pub unsafe fn get<H: FortranHandle>(place: *mut Fint) -> H {
 pub unsafe fn get_named(place: *mut Fint) -> Datatype {
     // SAFETY: the caller promises that `place` may be read.
     match unsafe { usize::try_from(*place) } {
-        Ok(raw) if raw < FIRST_DYNAMIC => Datatype::from_raw(raw),
+        Ok(raw) if is_same(raw) => Datatype::from_raw(raw),
         // SAFETY: the caller promises that `place` may be read.
         _ => unsafe { get(place) },
     }
@@ -118,7 +139,7 @@ pub unsafe fn get_named(place: *mut Fint) -> Datatype {
 #[inline]
 pub fn int<H: FortranHandle>(handle: H) -> Fint {
     match handle.raw() {
-        raw if raw < FIRST_DYNAMIC => raw as Fint,
+        raw if is_same(raw) => raw as Fint,
         _ => wide(handle.to_int()),
     }
 }
@@ -129,7 +150,7 @@ pub fn int<H: FortranHandle>(handle: H) -> Fint {
 /// `place` may be written.
 #[inline]
 pub unsafe fn put<H: FortranHandle>(place: *mut Fint, handle: H) {
-    if handle.raw() != 0 {
+    if handle.raw() != 0 || H::ZERO_IS_RETURNED {
         // SAFETY: the caller promises that this memory is valid: see the Safety section.
         unsafe { *place = int(handle) };
     }
@@ -213,7 +234,7 @@ pub unsafe fn last_of(integers: *mut Fint, count: usize) -> usize {
 /// The number of processes that an all-to-all reaches.
 pub fn peers(comm: Comm) -> usize {
     // The call itself reports this error, since it knows its name.
-    if comm == MPI_COMM_NULL {
+    if int(comm) == int(MPI_COMM_NULL) {
         return 0;
     }
     let (mut inter, mut size) = (0, 0);
@@ -245,7 +266,7 @@ pub fn dimensions(comm: Comm) -> usize {
 
 /// The number of neighbours that send to this process, and to which it sends.
 pub fn neighbors(comm: Comm) -> (usize, usize) {
-    if comm == MPI_COMM_NULL {
+    if int(comm) == int(MPI_COMM_NULL) {
         return (0, 0);
     }
     let (mut kind, mut rank, mut sources, mut destinations, mut weighted) = (MPI_UNDEFINED, 0, 0, 0, 0);

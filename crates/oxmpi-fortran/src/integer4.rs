@@ -2,7 +2,7 @@
 //! is, at no cost. [`integer8.rs`](../integer8.rs) has the same names for eight bytes; the entry
 //! points are written in these names and compiled with either file.
 
-use oxmpi_abi::Status;
+use crate::abi::Status;
 use std::ffi::c_int;
 
 pub use oxmpi_abi::types::Fint;

@@ -1,6 +1,9 @@
 //! The Fortran interface: `libmpifort_abi.so.1`, on top of the functions of the standard C ABI and
 //! nothing else. The crate `oxmpi-fortran-i8` compiles the same files with `cfg(integer8)` to
-//! `libmpifort_abi_i8.so.1`, for programs whose INTEGER has eight bytes.
+//! `libmpifort_abi_i8.so.1`, for programs whose INTEGER has eight bytes. The crates
+//! `oxmpi-fortran-mpich` and `oxmpi-fortran-openmpi` compile them with `cfg(mpich)` and `cfg(openmpi)` to
+//! `libmpifort.so.12` and `libmpi_mpifh.so.40`, for programs of these ABIs: they call the C functions of
+//! `libmpi.so.12` and `libmpi.so.40`. What is particular to them is in foreign/.
 //!
 //! ```text
 //! fortran/generated/   mpif.h, module mpi, module mpi_f08: what a compiler reads
@@ -29,6 +32,9 @@ mod integer;
 #[macro_use]
 mod entry;
 
+#[cfg_attr(not(any(mpich, openmpi)), path = "standard.rs")]
+#[cfg_attr(any(mpich, openmpi), path = "foreign/mod.rs")]
+mod abi;
 mod addresses;
 mod attributes;
 mod c_names;
@@ -37,12 +43,15 @@ mod generated;
 mod handles;
 mod output;
 mod pending;
+#[cfg_attr(any(mpich, openmpi), path = "foreign/places.rs")]
 mod places;
 mod plain;
 mod removed;
 mod requests;
 mod section;
 mod strings;
+#[cfg(not(openmpi))]
+mod tell_c;
 mod text;
-#[cfg(integer8)]
+#[cfg(any(integer8, openmpi))]
 mod trampolines;

@@ -10,7 +10,7 @@ use crate::c_names::*;
 use crate::integer::AtomicFint;
 use std::arch::global_asm;
 use std::ptr::without_provenance_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::AtomicU8;
 
 /// The integers of the block, in the order of `xtask/src/gen_fortran_text.rs`; the statuses have
 /// eight each. Both blocks are a multiple of their alignment long, which is that of the compilers,
@@ -151,27 +151,15 @@ pub fn check_kind() {
     }
 }
 
-/// C programs compare Fortran's statuses with these variables of the C library, which are no part
-/// of the ABI.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static TELL_C: extern "C" fn() = tell_c;
 
 extern "C" fn tell_c() {
-    let variables = [
-        (c"MPI_F_STATUS_IGNORE", STATUS_IGNORE),
-        (c"MPI_F_STATUSES_IGNORE", STATUSES_IGNORE),
-        (c"MPI_F08_STATUS_IGNORE", STATUS_IGNORE),
-        (c"MPI_F08_STATUSES_IGNORE", STATUSES_IGNORE),
-    ];
-    for (name, at) in variables {
-        // SAFETY: `dlsym` with a text that ends with NUL; a symbol of that name is a pointer
-        // variable.
-        unsafe {
-            let variable = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast::<AtomicPtr<c_void>>();
-            if let Some(variable) = variable.as_ref() {
-                variable.store((start() + at) as *mut c_void, Relaxed);
-            }
-        }
-    }
+    crate::tell_c::store(&[
+        (c"MPI_F_STATUS_IGNORE", start() + STATUS_IGNORE),
+        (c"MPI_F_STATUSES_IGNORE", start() + STATUSES_IGNORE),
+        (c"MPI_F08_STATUS_IGNORE", start() + STATUS_IGNORE),
+        (c"MPI_F08_STATUSES_IGNORE", start() + STATUSES_IGNORE),
+    ]);
 }

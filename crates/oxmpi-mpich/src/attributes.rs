@@ -35,7 +35,7 @@ impl Functions {
     }
 }
 
-unsafe extern "C" fn copied<H: Converts<Ours = H, Theirs = c_int>>(
+unsafe extern "C" fn copied<H: Converts<Ours = H, Theirs = TheirHandle>>(
     object: H,
     key: c_int,
     functions: *mut c_void,
@@ -47,13 +47,13 @@ unsafe extern "C" fn copied<H: Converts<Ours = H, Theirs = c_int>>(
     // standard requires of them.
     unsafe {
         let functions = &*functions.cast::<Functions>();
-        let call = transmute::<usize, Copy<c_int>>(functions.copy);
+        let call = transmute::<usize, Copy<TheirHandle>>(functions.copy);
         let extra_state = functions.extra_state as *mut c_void;
         Code::ours(call(H::theirs(object), Keyval::theirs(key), extra_state, value, copy, flag))
     }
 }
 
-unsafe extern "C" fn deleted<H: Converts<Ours = H, Theirs = c_int>>(
+unsafe extern "C" fn deleted<H: Converts<Ours = H, Theirs = TheirHandle>>(
     object: H,
     key: c_int,
     value: *mut c_void,
@@ -63,7 +63,7 @@ unsafe extern "C" fn deleted<H: Converts<Ours = H, Theirs = c_int>>(
     // standard requires of them.
     unsafe {
         let functions = &*functions.cast::<Functions>();
-        let call = transmute::<usize, Delete<c_int>>(functions.delete);
+        let call = transmute::<usize, Delete<TheirHandle>>(functions.delete);
         Code::ours(call(H::theirs(object), Keyval::theirs(key), value, functions.extra_state as *mut c_void))
     }
 }
@@ -103,7 +103,7 @@ keys! {
 macro_rules! values {
     ($($name:ident $profiling:ident $private:ident $handle:ident)*) => {$(
         entry! {
-            $name $profiling(object: c_int, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> c_int {
+            $name $profiling(object: TheirHandle, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> c_int {
                 let key = Keyval::ours(keyval);
                 let code = c::$private($handle::ours(object), key, value, flag);
                 if code == MPI_SUCCESS && *flag != 0 {
@@ -144,7 +144,7 @@ pub fn codes_changed() {
     }
 }
 
-/// Replaces the pointer to a constant of the standard by one to MPICH's.
+/// Replaces the pointer to a constant of the standard by one to theirs.
 ///
 /// # Safety
 /// `place` is that of a pointer, which points to an int if the key is one of these.
@@ -167,7 +167,7 @@ unsafe fn put_value(key: c_int, place: *mut *const c_int) {
     }
 }
 
-/// The place of MPICH's constant in a table.
+/// The place of their constant in a table.
 ///
 /// # Safety
 /// `ours` may be read.

@@ -1,14 +1,14 @@
 //! Functions with shorter strings than the standard's, with arrays whose length other calls tell, and
 //! with handles of any kind.
 
+use crate::abi::codes::{UNRAISED, code_of_text};
 use crate::entry::*;
 use crate::generated::tables::theirs;
-use oxmpi_abi::constants::{MPI_MAX_INFO_KEY, MPI_MAX_PORT_NAME, MPI_MAX_PROCESSOR_NAME};
 use std::ptr::null_mut;
 
 // ---- strings ----
 
-/// Copies a text into the room that MPICH's programs have for it; returns the length.
+/// Copies a text into the room that programs of this ABI have for it; returns the length.
 ///
 /// # Safety
 /// The text ends, and `to` has that room.
@@ -22,20 +22,70 @@ unsafe fn put_text(text: &[c_char], to: *mut c_char, room: i64) -> usize {
     count
 }
 
+/// Functions that store a text and its length.
+macro_rules! texts {
+    ($($name:ident $profiling:ident $private:ident($($object:ident: $type:ty => $value:expr)?) $longest:ident)*) => {$(
+        entry! {
+            $name $profiling($($object: $type,)? text: *mut c_char, resultlen: *mut c_int) -> c_int {
+                let mut ours = [0; $longest as usize];
+                let ours_c = if text.is_null() { text } else { ours.as_mut_ptr() };
+                let code = c::$private($($value,)? ours_c, resultlen);
+                if code == MPI_SUCCESS {
+                    *resultlen = put_text(&ours, text, theirs::$longest) as c_int;
+                }
+                answer(code)
+            }
+        }
+    )*};
+}
+
+texts! {
+    MPI_Comm_get_name PMPI_Comm_get_name oxmpi_Comm_get_name(comm: TheirHandle => Comm::ours(comm)) MPI_MAX_OBJECT_NAME
+    MPI_Get_library_version PMPI_Get_library_version oxmpi_Get_library_version() MPI_MAX_LIBRARY_VERSION_STRING
+    MPI_Get_processor_name PMPI_Get_processor_name oxmpi_Get_processor_name() MPI_MAX_PROCESSOR_NAME
+    MPI_Type_get_name PMPI_Type_get_name oxmpi_Type_get_name(datatype: TheirHandle => Datatype::ours(datatype)) MPI_MAX_OBJECT_NAME
+    MPI_Win_get_name PMPI_Win_get_name oxmpi_Win_get_name(win: TheirHandle => Win::ours(win)) MPI_MAX_OBJECT_NAME
+}
+
+/// The name of an error class that is a constant of this ABI, but of no error of OxMPI.
+fn unraised(code: c_int) -> Option<&'static str> {
+    UNRAISED.iter().find(|(class, _)| *class == code).map(|(_, name)| *name)
+}
+
 entry! {
-    MPI_Get_processor_name PMPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) -> c_int {
-        let mut text = [0; MPI_MAX_PROCESSOR_NAME as usize];
-        let text_c = if name.is_null() { name } else { text.as_mut_ptr() };
-        let code = c::oxmpi_Get_processor_name(text_c, resultlen);
+    MPI_Error_string PMPI_Error_string(errorcode: c_int, text: *mut c_char, resultlen: *mut c_int) -> c_int {
+        let mut ours = [0; MPI_MAX_ERROR_STRING as usize];
+        let ours_c = if text.is_null() { text } else { ours.as_mut_ptr() };
+        let known = unraised(errorcode);
+        // The call checks its arguments, also for a class whose text is here.
+        let asked = if known.is_some() { MPI_ERR_OTHER } else { code_of_text(errorcode) };
+        let code = c::oxmpi_Error_string(asked, ours_c, resultlen);
         if code == MPI_SUCCESS {
-            *resultlen = put_text(&text, name, theirs::MPI_MAX_PROCESSOR_NAME) as c_int;
+            if let Some(name) = known {
+                ours.fill(0);
+                ours.iter_mut().zip(name.bytes()).for_each(|(to, byte)| *to = byte as c_char);
+            }
+            *resultlen = put_text(&ours, text, theirs::MPI_MAX_ERROR_STRING) as c_int;
         }
         answer(code)
     }
 }
 
 entry! {
-    MPI_Info_get_nthkey PMPI_Info_get_nthkey(info: c_int, n: c_int, key: *mut c_char) -> c_int {
+    MPI_Error_class PMPI_Error_class(errorcode: c_int, errorclass: *mut c_int) -> c_int {
+        if unraised(errorcode).is_some() && !errorclass.is_null() {
+            *errorclass = errorcode;
+            return MPI_SUCCESS;
+        }
+        let mut class = Place::<Code>::out(errorclass);
+        let code = c::oxmpi_Error_class(Code::ours(errorcode), class.ptr());
+        class.put();
+        answer(code)
+    }
+}
+
+entry! {
+    MPI_Info_get_nthkey PMPI_Info_get_nthkey(info: TheirHandle, n: c_int, key: *mut c_char) -> c_int {
         let mut text = [0; MPI_MAX_INFO_KEY as usize];
         let text_c = if key.is_null() { key } else { text.as_mut_ptr() };
         let code = c::oxmpi_Info_get_nthkey(Info::ours(info), n, text_c);
@@ -54,7 +104,7 @@ unsafe fn put_port(code: c_int, text: &[c_char], to: *mut c_char) -> c_int {
     if code != MPI_SUCCESS {
         return answer(code);
     }
-    // SAFETY: after success `to` is not null, and has the room of MPICH's constant.
+    // SAFETY: after success `to` is not null, and has the room of their constant.
     let count = unsafe { put_text(text, to, theirs::MPI_MAX_PORT_NAME) };
     match text.get(count) {
         None | Some(0) => MPI_SUCCESS,
@@ -67,7 +117,7 @@ unsafe fn put_port(code: c_int, text: &[c_char], to: *mut c_char) -> c_int {
 }
 
 entry! {
-    MPI_Open_port PMPI_Open_port(info: c_int, port_name: *mut c_char) -> c_int {
+    MPI_Open_port PMPI_Open_port(info: TheirHandle, port_name: *mut c_char) -> c_int {
         let mut text = [0; MPI_MAX_PORT_NAME as usize];
         let text_c = if port_name.is_null() { port_name } else { text.as_mut_ptr() };
         let code = c::oxmpi_Open_port(Info::ours(info), text_c);
@@ -76,7 +126,7 @@ entry! {
 }
 
 entry! {
-    MPI_Lookup_name PMPI_Lookup_name(service_name: *mut c_char, info: c_int, port_name: *mut c_char) -> c_int {
+    MPI_Lookup_name PMPI_Lookup_name(service_name: *mut c_char, info: TheirHandle, port_name: *mut c_char) -> c_int {
         let mut text = [0; MPI_MAX_PORT_NAME as usize];
         let text_c = if port_name.is_null() { port_name } else { text.as_mut_ptr() };
         let code = c::oxmpi_Lookup_name(service_name, Info::ours(info), text_c);
@@ -87,7 +137,7 @@ entry! {
 // ---- the ABI ----
 
 entry! {
-    // There is no standard ABI in MPICH's: programs that ask decide by this what they have before them.
+    // The program's ABI is not the standard's: programs that ask decide by this what they have before them.
     MPI_Abi_get_version PMPI_Abi_get_version(major: *mut c_int, minor: *mut c_int) -> c_int {
         if major.is_null() || minor.is_null() {
             return theirs::MPI_ERR_ARG as c_int;
@@ -146,10 +196,10 @@ entry! {
         command: *mut c_char,
         argv: *mut *mut c_char,
         maxprocs: c_int,
-        info: c_int,
+        info: TheirHandle,
         root: c_int,
-        comm: c_int,
-        intercomm: *mut c_int,
+        comm: TheirHandle,
+        intercomm: *mut TheirHandle,
         codes: *mut c_int,
     ) -> c_int {
         let comm = Comm::ours(comm);
@@ -169,10 +219,10 @@ entry! {
         commands: *mut *mut c_char,
         argvs: *mut *mut *mut c_char,
         maxprocs: *mut c_int,
-        infos: *mut c_int,
+        infos: *mut TheirHandle,
         root: c_int,
-        comm: c_int,
-        intercomm: *mut c_int,
+        comm: TheirHandle,
+        intercomm: *mut TheirHandle,
         codes: *mut c_int,
     ) -> c_int {
         let comm = Comm::ours(comm);
@@ -204,19 +254,19 @@ impl Bound {
         }
         // SAFETY: it is the place of such a handle, by this function's condition.
         unsafe {
-            let integer = || *theirs.cast::<c_int>();
+            let handle = || *theirs.cast::<TheirHandle>();
             Bound(match bind {
-                MPI_T_BIND_MPI_COMM => Comm::ours(integer()).0,
-                MPI_T_BIND_MPI_DATATYPE => Datatype::ours(integer()).0,
-                MPI_T_BIND_MPI_ERRHANDLER => Errhandler::ours(integer()).0,
+                MPI_T_BIND_MPI_COMM => Comm::ours(handle()).0,
+                MPI_T_BIND_MPI_DATATYPE => Datatype::ours(handle()).0,
+                MPI_T_BIND_MPI_ERRHANDLER => Errhandler::ours(handle()).0,
                 MPI_T_BIND_MPI_FILE => File::ours(*theirs.cast()).0,
-                MPI_T_BIND_MPI_GROUP => Group::ours(integer()).0,
-                MPI_T_BIND_MPI_OP => Op::ours(integer()).0,
-                MPI_T_BIND_MPI_REQUEST => Request::ours(integer()).0,
-                MPI_T_BIND_MPI_WIN => Win::ours(integer()).0,
-                MPI_T_BIND_MPI_MESSAGE => Message::ours(integer()).0,
-                MPI_T_BIND_MPI_INFO => Info::ours(integer()).0,
-                MPI_T_BIND_MPI_SESSION => Session::ours(integer()).0,
+                MPI_T_BIND_MPI_GROUP => Group::ours(handle()).0,
+                MPI_T_BIND_MPI_OP => Op::ours(handle()).0,
+                MPI_T_BIND_MPI_REQUEST => Request::ours(handle()).0,
+                MPI_T_BIND_MPI_WIN => Win::ours(handle()).0,
+                MPI_T_BIND_MPI_MESSAGE => Message::ours(handle()).0,
+                MPI_T_BIND_MPI_INFO => Info::ours(handle()).0,
+                MPI_T_BIND_MPI_SESSION => Session::ours(handle()).0,
                 // A variable without an object, or one that does not exist: the handle is not looked at.
                 _ => 0,
             })
@@ -271,7 +321,7 @@ entry! {
     MPI_T_event_handle_alloc PMPI_T_event_handle_alloc(
         index: c_int,
         object: *mut c_void,
-        info: c_int,
+        info: TheirHandle,
         registration: *mut TEventRegistration,
     ) -> c_int {
         let (none, mut bind) = (null_mut::<c_int>(), MPI_T_BIND_NO_OBJECT);
@@ -293,11 +343,11 @@ entry! {
         name: *mut c_char,
         name_len: *mut c_int,
         verbosity: *mut c_int,
-        datatypes: *mut c_int,
+        datatypes: *mut TheirHandle,
         displacements: *mut i64,
         elements: *mut c_int,
         enumtype: *mut TEnum,
-        info: *mut c_int,
+        info: *mut TheirHandle,
         desc: *mut c_char,
         desc_len: *mut c_int,
         bind: *mut c_int,

@@ -1,7 +1,7 @@
-//! Objects with functions of the program: they get handles, statuses and codes of MPICH.
+//! Objects with functions of the program: they get handles, statuses and codes of its ABI.
 
 use crate::entry::*;
-use crate::trampolines::{TOO_MANY, error_handler, on_dropped, on_event, on_free, reduction};
+use crate::trampolines::{error_handler, on_dropped, on_event, on_free, reduction, too_many_text};
 use oxmpi_abi::Status;
 use std::mem::transmute;
 
@@ -9,7 +9,7 @@ use std::mem::transmute;
 #[cold]
 fn too_many() -> c_int {
     let mut code = MPI_ERR_NO_SPACE;
-    let text = std::ffi::CString::new(TOO_MANY).unwrap_or_default();
+    let text = std::ffi::CString::new(too_many_text()).unwrap_or_default();
     // SAFETY: the pointers lead to variables of this function, and the text ends.
     unsafe {
         if c::oxmpi_Add_error_code(MPI_ERR_NO_SPACE, &mut code) == MPI_SUCCESS {
@@ -23,7 +23,7 @@ fn too_many() -> c_int {
 macro_rules! operations {
     ($($name:ident $profiling:ident $private:ident)*) => {$(
         entry! {
-            $name $profiling(function: *mut c_void, commute: c_int, op: *mut c_int) -> c_int {
+            $name $profiling(function: *mut c_void, commute: c_int, op: *mut TheirHandle) -> c_int {
                 let function_c = if function.is_null() { Some(function) } else { reduction(function) };
                 let Some(function_c) = function_c else { return too_many() };
                 let mut op_c = Place::<Op>::out(op);
@@ -43,7 +43,7 @@ operations! {
 macro_rules! error_handlers {
     ($($name:ident $profiling:ident $private:ident $handle:ident)*) => {$(
         entry! {
-            $name $profiling(function: *mut c_void, errhandler: *mut c_int) -> c_int {
+            $name $profiling(function: *mut c_void, errhandler: *mut TheirHandle) -> c_int {
                 let function_c = if function.is_null() { Some(function) } else { error_handler::<$handle>(function) };
                 let Some(function_c) = function_c else { return too_many() };
                 let mut errhandler_c = Place::<Errhandler>::out(errhandler);
@@ -83,7 +83,7 @@ entry! {
         free: Option<Free>,
         cancel: Option<Cancel>,
         extra_state: *mut c_void,
-        request: *mut c_int,
+        request: *mut TheirHandle,
     ) -> c_int {
         let state = Box::into_raw(Box::new(Grequest { query, free, cancel, extra_state }));
         let mut request_c = Place::<Request>::out(request);
@@ -127,8 +127,8 @@ unsafe extern "C" fn cancelled(state: *mut Grequest, is_complete: c_int) -> c_in
 
 // ---- data representations ----
 
-type Extent = unsafe extern "C" fn(c_int, *mut i64, *mut c_void) -> c_int;
-type Convert<N> = unsafe extern "C" fn(*mut c_void, c_int, N, *mut c_void, i64, *mut c_void) -> c_int;
+type Extent = unsafe extern "C" fn(TheirHandle, *mut i64, *mut c_void) -> c_int;
+type Convert<N> = unsafe extern "C" fn(*mut c_void, TheirHandle, N, *mut c_void, i64, *mut c_void) -> c_int;
 
 /// A representation is registered until the process ends, so this is freed only if that fails.
 struct Representation {
@@ -220,7 +220,7 @@ entry! {
     MPI_T_event_register_callback PMPI_T_event_register_callback(
         registration: TEventRegistration,
         safety: c_int,
-        info: c_int,
+        info: TheirHandle,
         user_data: *mut c_void,
         function: *mut c_void,
     ) -> c_int {

@@ -1,6 +1,7 @@
 //! Distributed arrays, and the arguments that a datatype was made of: some of its integers are
 //! constants.
 
+use crate::abi::handles::FIRST_DYNAMIC;
 use crate::entry::*;
 
 macro_rules! distributed {
@@ -15,10 +16,10 @@ macro_rules! distributed {
                 dargs: *mut c_int,
                 psizes: *mut c_int,
                 order: c_int,
-                oldtype: c_int,
-                newtype: *mut c_int,
+                oldtype: TheirHandle,
+                newtype: *mut TheirHandle,
             ) -> c_int {
-                let mut distribs_c = List::<Order>::new(distribs, || length(ndims));
+                let mut distribs_c = List::<Distribution>::new(distribs, || length(ndims));
                 let mut dargs_c = List::<DistributionArgument>::new(dargs, || length(ndims));
                 let mut newtype_c = Place::<Datatype>::out(newtype);
                 let code = c::$private(
@@ -47,13 +48,13 @@ distributed! {
 
 entry! {
     MPI_Type_get_contents PMPI_Type_get_contents(
-        datatype: c_int,
+        datatype: TheirHandle,
         max_integers: c_int,
         max_addresses: c_int,
         max_datatypes: c_int,
         integers: *mut c_int,
         addresses: *mut i64,
-        datatypes: *mut c_int,
+        datatypes: *mut TheirHandle,
     ) -> c_int {
         let ours = Datatype::ours(datatype);
         let (mut num_integers, mut num_addresses, mut num_datatypes, mut combiner) = (0, 0, 0, 0);
@@ -87,7 +88,7 @@ entry! {
 
 entry! {
     MPI_Type_get_contents_c PMPI_Type_get_contents_c(
-        datatype: c_int,
+        datatype: TheirHandle,
         max_integers: i64,
         max_addresses: i64,
         max_counts: i64,
@@ -95,7 +96,7 @@ entry! {
         integers: *mut c_int,
         addresses: *mut i64,
         counts: *mut i64,
-        datatypes: *mut c_int,
+        datatypes: *mut TheirHandle,
     ) -> c_int {
         let ours = Datatype::ours(datatype);
         let (mut num_integers, mut num_addresses, mut num_counts, mut num_datatypes, mut combiner) = (0, 0, 0, 0, 0);
@@ -132,13 +133,13 @@ entry! {
 
 /// The datatypes of a datatype, of which the caller has room for so many.
 struct Types {
-    theirs: *mut c_int,
+    theirs: *mut TheirHandle,
     ours: Vec<Datatype>,
     count: usize,
 }
 
 impl Types {
-    fn new(theirs: *mut c_int, room: usize, count: usize) -> Types {
+    fn new(theirs: *mut TheirHandle, room: usize, count: usize) -> Types {
         Types { theirs, ours: vec![MPI_DATATYPE_NULL; room.min(count)], count }
     }
 
@@ -175,7 +176,7 @@ unsafe fn put_integers(combiner: c_int, integers: *mut c_int, count: usize, is_l
                 let ndims = length(*integers.add(2));
                 let first = if is_large { 3 } else { 3 + ndims };
                 if count > first + 3 * ndims {
-                    (first..first + ndims).for_each(|i| convert(i, Order::theirs));
+                    (first..first + ndims).for_each(|i| convert(i, Distribution::theirs));
                     (first + ndims..first + 2 * ndims).for_each(|i| convert(i, their_argument));
                 }
                 convert(count - 1, Order::theirs);
@@ -186,5 +187,23 @@ unsafe fn put_integers(combiner: c_int, integers: *mut c_int, count: usize, is_l
 }
 
 fn their_argument(ours: c_int) -> c_int {
-    if ours == MPI_DISTRIBUTE_DFLT_DARG { Order::theirs(ours) } else { ours }
+    if ours == MPI_DISTRIBUTE_DFLT_DARG { Distribution::theirs(ours) } else { ours }
+}
+
+entry! {
+    MPI_Type_get_value_index PMPI_Type_get_value_index(
+        value_type: TheirHandle,
+        index_type: TheirHandle,
+        pair_type: *mut TheirHandle,
+    ) -> c_int {
+        let mut pair = MPI_DATATYPE_NULL;
+        let place = if pair_type.is_null() { std::ptr::null_mut() } else { &raw mut pair };
+        let code = c::oxmpi_Type_get_value_index(Datatype::ours(value_type), Datatype::ours(index_type), place);
+        if code == MPI_SUCCESS {
+            // The other MPIs have the pairs with a name only, and programs rely on that.
+            let is_named = pair.0 < FIRST_DYNAMIC;
+            *pair_type = Datatype::theirs(if is_named { pair } else { MPI_DATATYPE_NULL });
+        }
+        answer(code)
+    }
 }

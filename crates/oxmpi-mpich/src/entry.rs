@@ -1,8 +1,8 @@
 //! The macro for entry points, and what their bodies use.
 
+pub use crate::abi::{TheirHandle, as_address, as_weights};
 pub use crate::attributes::codes_changed;
 pub use crate::generated::c;
-pub use crate::handles::as_address;
 pub use crate::lists::{List, Place, Statuses, length, neighbors, peers, peers_unless_in_place, put_ranks, sum};
 pub use crate::status::{OneStatus, TheirStatus};
 pub use crate::values::*;
@@ -21,7 +21,7 @@ macro_rules! entry {
         #[allow(unused_unsafe, reason = "some bodies have nothing unsafe in them")]
         unsafe extern "C" fn $name($($argument: $type),*) -> $returns {
             // SAFETY: the program promises with its call that the standard's text on this function
-            // holds: pointers are null, have a meaning in MPICH's ABI, or point to what the text
+            // holds: pointers are null, have a meaning in the program's ABI, or point to what the text
             // says, and arrays have the lengths that the text says.
             unsafe { $body }
         }
@@ -43,7 +43,7 @@ pub unsafe fn put_address(code: c_int, place: *mut c_void) {
     // SAFETY: after success the place is that of a pointer which the call has written.
     unsafe {
         if code == MPI_SUCCESS && !place.is_null() && *place == MPI_BUFFER_AUTOMATIC {
-            *place = crate::handles::THEIR_BUFFER_AUTOMATIC;
+            *place = crate::abi::THEIR_BUFFER_AUTOMATIC;
         }
     }
 }

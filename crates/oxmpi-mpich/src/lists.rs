@@ -2,8 +2,9 @@
 //! in memory that each thread keeps, so that a program which waits for as many requests again and
 //! again allocates nothing.
 
+use crate::abi::TheirHandle;
 use crate::generated::c;
-use crate::status::{TheirStatus, is_given};
+use crate::status::{TheirStatus, is_given, unset};
 use crate::values::{Converts, Rank};
 use oxmpi_abi::Status;
 use oxmpi_abi::constants::*;
@@ -130,23 +131,19 @@ impl<K: Converts> List<K> {
     }
 }
 
-/// An array of statuses.
+/// An array of statuses. Those that the call does not set are neither read nor written: the caller's array may end before them
+/// if the call says how many it has set.
 pub struct Statuses {
     theirs: *mut TheirStatus,
-    /// Those that the call gets, and after them the same again, to see what it has set.
     ours: Option<Room<Status>>,
-    count: usize,
 }
 
 impl Statuses {
     /// # Safety
-    /// `theirs` is `MPI_STATUSES_IGNORE`, null, or has so many elements.
+    /// `theirs` is `MPI_STATUSES_IGNORE`, null, or has as many elements as the call sets, at most `count`.
     pub unsafe fn new(theirs: *mut TheirStatus, count: usize) -> Statuses {
-        let ours = is_given(theirs).then(|| {
-            // SAFETY: there are `count` elements, by this function's condition.
-            Room::filled(2 * count, |i| unsafe { *theirs.add(i % count) }.ours())
-        });
-        Statuses { theirs, ours, count }
+        let ours = is_given(theirs).then(|| Room::filled(count, |_| unset()));
+        Statuses { theirs, ours }
     }
 
     pub fn ptr(&mut self) -> *mut Status {
@@ -156,11 +153,10 @@ impl Statuses {
     /// # Safety
     /// The elements of the array may be written.
     pub unsafe fn put(&mut self) {
-        let Some(ours) = &self.ours else { return };
-        let (set, given) = ours.values().split_at(self.count);
-        for (i, (set, given)) in set.iter().zip(given).enumerate() {
-            // SAFETY: there are `count` elements: the condition of `new`.
-            unsafe { (*self.theirs.add(i)).set(given, set) };
+        let unset = unset();
+        for (i, ours) in self.ours.iter().flat_map(Room::values).enumerate().filter(|(_, ours)| **ours != unset) {
+            // SAFETY: the call has set this element, so it is there: the condition of `new`.
+            unsafe { (*self.theirs.add(i)).set(&unset, ours) };
         }
     }
 }
@@ -174,7 +170,7 @@ pub fn length<N: TryInto<usize>>(count: N) -> usize {
 }
 
 /// The number of processes that take part in a collective exchange.
-pub fn peers(comm: c_int) -> usize {
+pub fn peers(comm: TheirHandle) -> usize {
     let (comm, mut is_inter, mut size) = (Comm::ours(comm), 0, 0);
     // SAFETY: the functions take any handle, and the places are those of variables.
     unsafe {
@@ -190,12 +186,12 @@ pub fn peers(comm: c_int) -> usize {
 }
 
 /// The types of what is sent are not looked at if the data is in place.
-pub fn peers_unless_in_place(sendbuf: *mut c_void, comm: c_int) -> usize {
-    if sendbuf as usize == crate::handles::THEIR_IN_PLACE { 0 } else { peers(comm) }
+pub fn peers_unless_in_place(sendbuf: *mut c_void, comm: TheirHandle) -> usize {
+    if sendbuf as usize == crate::abi::THEIR_IN_PLACE { 0 } else { peers(comm) }
 }
 
 /// The numbers of neighbours that a process receives from and sends to.
-pub fn neighbors(comm: c_int) -> (usize, usize) {
+pub fn neighbors(comm: TheirHandle) -> (usize, usize) {
     let (ours, mut kind) = (Comm::ours(comm), MPI_UNDEFINED);
     let (mut incoming, mut outgoing, mut is_weighted, mut rank) = (0, 0, 0, 0);
     // SAFETY: the functions take any handle, and the places are those of variables.

@@ -1,25 +1,12 @@
-//! Statuses: five ints in MPICH's ABI, eight in the standard's. A field that a call does not set
-//! keeps what the caller has there.
+//! Statuses. A field that a call does not set keeps what the caller has there.
 
-use crate::values::{Code, Converts, Rank, Tag};
+pub use crate::abi::status::TheirStatus;
+use crate::generated::tables::theirs;
+use crate::values::{Code, Converts};
 use oxmpi_abi::Status;
-use std::ffi::c_int;
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct TheirStatus {
-    count_low: c_int,
-    /// The upper part of the count of bytes, shifted by one; bit 0 tells that the operation was cancelled.
-    count_high_and_cancelled: c_int,
-    source: c_int,
-    tag: c_int,
-    error: c_int,
-}
-
-const _: () = assert!(size_of::<TheirStatus>() == 20);
 
 /// `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
-const IGNORE: usize = 1;
+const IGNORE: usize = theirs::MPI_STATUS_IGNORE as usize;
 
 /// Whether a pointer is that of a status.
 #[inline]
@@ -27,28 +14,15 @@ pub fn is_given(theirs: *mut TheirStatus) -> bool {
     theirs as usize > IGNORE
 }
 
+/// Given to calls in place of the caller's statuses, which need not be read then: no call sets these values.
+pub fn unset() -> Status {
+    const NEVER: i32 = i32::MIN + 1;
+    let mut unset = Status::new(NEVER, NEVER, u64::MAX);
+    unset.error = NEVER;
+    unset
+}
+
 impl TheirStatus {
-    pub fn ours(&self) -> Status {
-        let high = (self.count_high_and_cancelled as u32 >> 1) as u64;
-        let mut ours =
-            Status::new(Rank::ours(self.source), Tag::ours(self.tag), high << 32 | self.count_low as u32 as u64);
-        ours.set_cancelled(self.count_high_and_cancelled & 1 != 0);
-        ours.error = Code::ours(self.error);
-        ours
-    }
-
-    pub fn new(ours: &Status) -> TheirStatus {
-        let mut theirs = TheirStatus {
-            count_low: 0,
-            count_high_and_cancelled: 0,
-            source: 0,
-            tag: 0,
-            error: Code::theirs(ours.error),
-        };
-        theirs.set_all_but_error(ours);
-        theirs
-    }
-
     /// Stores what a call has made of the status that it was given.
     pub fn set(&mut self, given: &Status, ours: &Status) {
         if ours.error != given.error {
@@ -57,16 +31,8 @@ impl TheirStatus {
         let mut same = *given;
         same.error = ours.error;
         if *ours != same {
-            self.set_all_but_error(ours);
+            self.set_all_but_error(given, ours);
         }
-    }
-
-    fn set_all_but_error(&mut self, ours: &Status) {
-        let bytes = ours.bytes();
-        self.count_low = bytes as c_int;
-        self.count_high_and_cancelled = ((bytes >> 32) as c_int) << 1 | c_int::from(ours.is_cancelled());
-        self.source = Rank::theirs(ours.source);
-        self.tag = Tag::theirs(ours.tag);
     }
 }
 

@@ -2,80 +2,34 @@
 //! error handlers, and callbacks of events. Each function of the program gets one from a table as
 //! long as [`MOST`], and keeps it for ever: MPI does not say when it is used for the last time.
 
+use crate::abi::TheirHandle;
 use crate::values::{Code, Converts, Safety};
+use oxmpi_abi::callback_table::{CallbackTable, MOST};
+use oxmpi_abi::function_at;
 use oxmpi_abi::handle::*;
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The number of different functions of each kind.
-const MOST: usize = 256;
-
-pub const TOO_MANY: &str = "a program built for MPICH can give OxMPI at most 256 different reductions, and as many error \
-                            handlers and event callbacks";
-
-/// The functions of one kind: their addresses, in the order in which they came; zero is free.
-struct Functions([AtomicUsize; MOST]);
-
-impl Functions {
-    const fn new() -> Functions {
-        Functions([const { AtomicUsize::new(0) }; MOST])
-    }
-
-    /// The place of a function, if there is one left.
-    fn place_of(&self, function: *mut c_void) -> Option<usize> {
-        let address = function as usize;
-        self.0.iter().position(|place| {
-            let before = place.compare_exchange(0, address, Relaxed, Relaxed).unwrap_or_else(|before| before);
-            before == 0 || before == address
-        })
-    }
-
-    fn at(&self, place: usize) -> usize {
-        self.0[place].load(Relaxed)
-    }
-}
-
-/// The functions of a generic one, for all places.
-macro_rules! table {
-    ($function:ident $(::<$handle:ty>)?) => {{
-        macro_rules! four {
-            ($n:expr) => {
-                [
-                    $function::<{ $n }, $($handle)?> as *mut c_void,
-                    $function::<{ $n + 1 }, $($handle)?> as *mut c_void,
-                    $function::<{ $n + 2 }, $($handle)?> as *mut c_void,
-                    $function::<{ $n + 3 }, $($handle)?> as *mut c_void,
-                ]
-            };
-        }
-        macro_rules! sixteen {
-            ($n:expr) => {
-                [four!($n), four!($n + 4), four!($n + 8), four!($n + 12)]
-            };
-        }
-        macro_rules! sixty_four {
-            ($n:expr) => {
-                [sixteen!($n), sixteen!($n + 16), sixteen!($n + 32), sixteen!($n + 48)]
-            };
-        }
-        let all = [sixty_four!(0), sixty_four!(64), sixty_four!(128), sixty_four!(192)];
-        let functions: [*mut c_void; MOST] =
-            // SAFETY: arrays in arrays lie in memory like one array of all their elements.
-            unsafe { transmute(all) };
-        functions
-    }};
+pub fn too_many_text() -> String {
+    let name = crate::abi::NAME;
+    format!(
+        "a program built for {name} can give OxMPI at most {MOST} reductions, and as many error handlers and event callbacks"
+    )
 }
 
 // ---- reductions ----
 
 /// The length is an int or an `MPI_Count`, and passed on as it came.
-type Reduction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut c_int);
+type Reduction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut TheirHandle);
 
-static REDUCTIONS: Functions = Functions::new();
+static REDUCTIONS: CallbackTable = CallbackTable::new();
 
 pub fn reduction(function: *mut c_void) -> Option<*mut c_void> {
-    REDUCTIONS.place_of(function).map(|place| table!(reduce)[place])
+    #[cfg(openmpi)]
+    if function == crate::abi::cxx::ompi_mpi_cxx_op_intercept as *mut c_void {
+        return crate::abi::cxx::reduction();
+    }
+    REDUCTIONS.place_of(function).map(|place| function_at!(reduce, place))
 }
 
 unsafe extern "C" fn reduce<const PLACE: usize>(
@@ -96,11 +50,11 @@ unsafe extern "C" fn reduce<const PLACE: usize>(
 
 type ErrorHandler<T> = unsafe extern "C" fn(*mut T, *mut c_int, ...);
 
-static HANDLERS: Functions = Functions::new();
+static HANDLERS: CallbackTable = CallbackTable::new();
 
 /// The function for an error handler of objects with such handles.
 pub fn error_handler<H: Converts<Ours = H> + Copy>(function: *mut c_void) -> Option<*mut c_void> {
-    HANDLERS.place_of(function).map(|place| table!(handle::<H>)[place])
+    HANDLERS.place_of(function).map(|place| function_at!(handle::<H>, place))
 }
 
 unsafe extern "C" fn handle<const PLACE: usize, H: Converts<Ours = H> + Copy>(object: *mut H, code: *mut c_int) {
@@ -122,20 +76,20 @@ type OnEvent = unsafe extern "C" fn(TEventInstance, TEventRegistration, c_int, *
 type OnFree = unsafe extern "C" fn(TEventRegistration, c_int, *mut c_void);
 type OnDropped = unsafe extern "C" fn(i64, TEventRegistration, c_int, c_int, *mut c_void);
 
-static EVENTS: Functions = Functions::new();
-static FREED: Functions = Functions::new();
-static DROPPED: Functions = Functions::new();
+static EVENTS: CallbackTable = CallbackTable::new();
+static FREED: CallbackTable = CallbackTable::new();
+static DROPPED: CallbackTable = CallbackTable::new();
 
 pub fn on_event(function: *mut c_void) -> Option<*mut c_void> {
-    EVENTS.place_of(function).map(|place| table!(event)[place])
+    EVENTS.place_of(function).map(|place| function_at!(event, place))
 }
 
 pub fn on_free(function: *mut c_void) -> Option<*mut c_void> {
-    FREED.place_of(function).map(|place| table!(freed)[place])
+    FREED.place_of(function).map(|place| function_at!(freed, place))
 }
 
 pub fn on_dropped(function: *mut c_void) -> Option<*mut c_void> {
-    DROPPED.place_of(function).map(|place| table!(dropped)[place])
+    DROPPED.place_of(function).map(|place| function_at!(dropped, place))
 }
 
 unsafe extern "C" fn event<const PLACE: usize>(

@@ -1,9 +1,11 @@
-//! Integers with a meaning: the constants of MPICH's ABI to those of the standard's, and back. The
-//! same number means different things in different parameters, so each kind of parameter has a type
-//! here. A value that means nothing in MPICH must not mean something afterwards.
+//! Integers with a meaning: the constants of the program's ABI to those of the standard's, and back.
+//! The same number means different things in different parameters, so each kind of parameter has a
+//! type here. A value that means nothing in the program's ABI must not mean something afterwards.
 
+use crate::abi::codes::{ours_of_code, theirs_of_code};
 use crate::generated::tables::*;
 use oxmpi_abi::constants::*;
+use oxmpi_abi::handle::TPvarHandle;
 use std::ffi::c_int;
 
 /// The kind of a parameter: how its values are converted.
@@ -19,11 +21,11 @@ pub trait Converts {
 /// A number that is none of the standard's constants, in no kind of parameter.
 const MEANINGLESS: c_int = -2_147_000_000;
 
-fn ours_in(table: &[(c_int, c_int)], value: c_int) -> Option<c_int> {
+pub fn ours_in(table: &[(c_int, c_int)], value: c_int) -> Option<c_int> {
     table.iter().find(|(theirs, _)| *theirs == value).map(|(_, ours)| *ours)
 }
 
-fn theirs_in(table: &[(c_int, c_int)], value: c_int) -> Option<c_int> {
+pub fn theirs_in(table: &[(c_int, c_int)], value: c_int) -> Option<c_int> {
     table.iter().find(|(_, ours)| *ours == value).map(|(theirs, _)| *theirs)
 }
 
@@ -53,19 +55,19 @@ macro_rules! integers {
 integers! {
     /// A rank. The four numbers change places, so that each one comes back as it was.
     Rank |theirs| match theirs {
-        -1 => MPI_PROC_NULL,
-        -2 => MPI_ANY_SOURCE,
-        -3 => MPI_ROOT,
-        -4 => -2,
+        THEIR_PROC_NULL => MPI_PROC_NULL,
+        THEIR_ANY_SOURCE => MPI_ANY_SOURCE,
+        THEIR_ROOT => MPI_ROOT,
+        THEIR_FREE_RANK => FREE_RANK,
         rank => rank,
     }, |ours| match ours {
-        MPI_PROC_NULL => -1,
-        MPI_ANY_SOURCE => -2,
-        MPI_ROOT => -3,
-        -2 => -4,
+        MPI_PROC_NULL => THEIR_PROC_NULL,
+        MPI_ANY_SOURCE => THEIR_ANY_SOURCE,
+        MPI_ROOT => THEIR_ROOT,
+        FREE_RANK => THEIR_FREE_RANK,
         rank => rank,
     };
-    /// A tag: `MPI_ANY_TAG` is -1 in MPICH.
+    /// A tag: `MPI_ANY_TAG` is -1 in the other ABIs.
     Tag |theirs| match theirs {
         -1 => MPI_ANY_TAG,
         -2 => -1,
@@ -82,6 +84,7 @@ integers! {
     }), |ours| theirs_in(KEYS, ours).unwrap_or(ours);
     /// An error code or class.
     Code |theirs| ours_of_code(theirs), |ours| theirs_of_code(ours);
+    Distribution |theirs| named(DISTRIBUTIONS, theirs), |ours| shown(DISTRIBUTIONS, ours);
     ThreadLevel |theirs| named(THREAD_LEVELS, theirs), |ours| shown(THREAD_LEVELS, ours);
     Assertion |theirs| flags(ASSERTIONS, theirs), |ours| shown_flags(ASSERTIONS, ours);
     AccessMode |theirs| flags(ACCESS_MODES, theirs), |ours| shown_flags(ACCESS_MODES, ours);
@@ -101,11 +104,19 @@ integers! {
     Verbosity |theirs| named(VERBOSITIES, theirs), |ours| shown(VERBOSITIES, ours);
     /// An argument of a distribution: `MPI_DISTRIBUTE_DFLT_DARG`, or a number.
     DistributionArgument |theirs| match theirs {
-        -49767 => MPI_DISTRIBUTE_DFLT_DARG,
+        THEIR_DEFAULT_ARGUMENT => MPI_DISTRIBUTE_DFLT_DARG,
         // Ours is a number that may be meant as such: a block of 19 elements.
         argument => argument,
     }, |ours| ours;
 }
+
+const THEIR_PROC_NULL: c_int = theirs::MPI_PROC_NULL as c_int;
+const THEIR_ANY_SOURCE: c_int = theirs::MPI_ANY_SOURCE as c_int;
+const THEIR_ROOT: c_int = theirs::MPI_ROOT as c_int;
+/// The number from -1 to -4 that is none of these.
+const THEIR_FREE_RANK: c_int = -10 - THEIR_PROC_NULL - THEIR_ANY_SOURCE - THEIR_ROOT;
+const FREE_RANK: c_int = -10 - MPI_PROC_NULL - MPI_ANY_SOURCE - MPI_ROOT;
+const THEIR_DEFAULT_ARGUMENT: c_int = theirs::MPI_DISTRIBUTE_DFLT_DARG as c_int;
 
 /// Keys of programs are not below this.
 const KEYS_OF_PROGRAMS: c_int = 1024;
@@ -132,57 +143,6 @@ fn shown_flags(table: &[(c_int, c_int)], ours: c_int) -> c_int {
     table.iter().filter(|(_, bit)| ours & bit != 0).fold(0, |bits, (bit, _)| bits | bit)
 }
 
-// ---- error codes ----
-//
-// In MPICH the low seven bits of a code are its class, and a class or code that the program added has
-// bit 30. The codes of OxMPI's own errors, with a sequence number by which their texts are found, get
-// bit 29, which is below MPI_ERR_LASTCODE.
-
-const THEIR_CLASS: c_int = 0x7f;
-const THEIR_RAISED: c_int = 1 << 29;
-const THEIR_SEQUENCE: u32 = 7;
-const THEIR_FIRST_ADDED: c_int = 0x4000_0081;
-const OUR_RAISED: c_int = 1 << 30;
-const OUR_CLASS: c_int = MPI_ERR_LASTCODE;
-const OUR_SEQUENCE: u32 = 14;
-const OUR_FIRST_ADDED: c_int = MPI_ERR_LASTCODE + 1;
-const LAST: c_int = theirs::MPI_ERR_LASTCODE as c_int;
-
-fn theirs_of_code(ours: c_int) -> c_int {
-    match ours {
-        ..=STRANGE => STRANGE - ours,
-        NOT_STRANGE..=MPI_SUCCESS => ours,
-        MPI_ERR_LASTCODE => LAST,
-        1..MPI_ERR_LASTCODE => theirs_in(ERROR_CLASSES, ours).unwrap_or(UNKNOWN),
-        OUR_FIRST_ADDED..OUR_RAISED => THEIR_FIRST_ADDED + (ours - OUR_FIRST_ADDED),
-        OUR_RAISED.. => {
-            let class = theirs_in(ERROR_CLASSES, ours & OUR_CLASS).unwrap_or(UNKNOWN);
-            let sequence = (ours & !OUR_RAISED) >> OUR_SEQUENCE;
-            THEIR_RAISED | sequence << THEIR_SEQUENCE | class
-        }
-    }
-}
-
-fn ours_of_code(theirs: c_int) -> c_int {
-    match theirs {
-        ..=MPI_SUCCESS => theirs,
-        LAST => MPI_ERR_LASTCODE,
-        1..=THEIR_CLASS => ours_in(ERROR_CLASSES, theirs).unwrap_or(STRANGE - theirs),
-        THEIR_RAISED..LAST => match ours_in(ERROR_CLASSES, theirs & THEIR_CLASS) {
-            Some(class) => OUR_RAISED | (theirs & !THEIR_RAISED) >> THEIR_SEQUENCE << OUR_SEQUENCE | class,
-            None => STRANGE - theirs,
-        },
-        THEIR_FIRST_ADDED.. => OUR_FIRST_ADDED + (theirs - THEIR_FIRST_ADDED),
-        _ => STRANGE - theirs,
-    }
-}
-
-/// `MPI_ERR_UNKNOWN` of MPICH.
-const UNKNOWN: c_int = 13;
-/// A number that is no code of MPICH becomes this less the number, which is none of ours, and comes back as it was.
-const STRANGE: c_int = -1_000_000_000;
-const NOT_STRANGE: c_int = STRANGE + 1;
-
 // ---- offsets ----
 
 /// The displacement of a file view.
@@ -196,13 +156,30 @@ impl Converts for Displacement {
     fn ours(theirs: i64) -> i64 {
         match theirs {
             theirs::MPI_DISPLACEMENT_CURRENT => MPI_DISPLACEMENT_CURRENT,
-            // -1 has a meaning here, but none in MPICH.
+            // -1 has a meaning here, but none there.
             MPI_DISPLACEMENT_CURRENT => theirs::MPI_DISPLACEMENT_CURRENT,
             displacement => displacement,
         }
     }
 
     fn theirs(ours: i64) -> i64 {
+        ours
+    }
+}
+
+// ---- handles of performance variables ----
+
+/// The handle that stands for all of them; the others are the same in all ABIs.
+impl Converts for TPvarHandle {
+    type Ours = TPvarHandle;
+    type Theirs = TPvarHandle;
+    const UNSET: TPvarHandle = TPvarHandle(usize::MAX - 1);
+
+    fn ours(theirs: TPvarHandle) -> TPvarHandle {
+        if theirs.0 == crate::abi::ALL_HANDLES { MPI_T_PVAR_ALL_HANDLES } else { theirs }
+    }
+
+    fn theirs(ours: TPvarHandle) -> TPvarHandle {
         ours
     }
 }

@@ -241,6 +241,10 @@ pub const MPI_REAL16: Datatype = Datatype(0x2e2);
 pub const MPI_COMPLEX16: Datatype = Datatype(0x2e3);
 pub const MPI_COMPLEX32: Datatype = Datatype(0x2eb);
 
+// Datatypes of 16-bit floating-point numbers in C, which are not in the standard.
+pub const MPIX_C_FLOAT16: Datatype = Datatype(0x2f8);
+pub const MPIX_BFLOAT16: Datatype = Datatype(0x2f9);
+
 // Addresses with a meaning.
 pub const MPI_BOTTOM: usize = 0;
 pub const MPI_IN_PLACE: usize = 1;
@@ -649,6 +653,8 @@ pub const DATATYPE_NAMES: &[(Datatype, &str)] = &[
     (MPI_REAL16, "MPI_REAL16"),
     (MPI_COMPLEX16, "MPI_COMPLEX16"),
     (MPI_COMPLEX32, "MPI_COMPLEX32"),
+    (MPIX_C_FLOAT16, "MPIX_C_FLOAT16"),
+    (MPIX_BFLOAT16, "MPIX_BFLOAT16"),
     (MPI_LB, "MPI_LB"),
     (MPI_UB, "MPI_UB"),
 ];

@@ -18,3 +18,7 @@ mod ch15;
 mod ch17;
 mod ch20;
 mod ch21;
+#[cfg(mpich)]
+pub mod mpich;
+#[cfg(openmpi)]
+pub mod openmpi;

@@ -4,19 +4,19 @@
 use crate::entry::*;
 
 entry! {
-MPI_Bsend PMPI_Bsend(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) -> c_int {
+MPI_Bsend PMPI_Bsend(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Bsend(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Bsend_c PMPI_Bsend_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) -> c_int {
+MPI_Bsend_c PMPI_Bsend_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Bsend_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Bsend_init PMPI_Bsend_init(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Bsend_init PMPI_Bsend_init(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Bsend_init(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -25,7 +25,7 @@ answer(code)
 }
 
 entry! {
-MPI_Bsend_init_c PMPI_Bsend_init_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Bsend_init_c PMPI_Bsend_init_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Bsend_init_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -68,7 +68,7 @@ answer(c::oxmpi_Buffer_flush())
 }
 
 entry! {
-MPI_Buffer_iflush PMPI_Buffer_iflush(request: *mut c_int) -> c_int {
+MPI_Buffer_iflush PMPI_Buffer_iflush(request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Buffer_iflush(request_c.ptr());
 request_c.put();
@@ -77,26 +77,26 @@ answer(code)
 }
 
 entry! {
-MPI_Cancel PMPI_Cancel(request: *mut c_int) -> c_int {
+MPI_Cancel PMPI_Cancel(request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::inout(request);
 answer(c::oxmpi_Cancel(request_c.ptr()))
 }
 }
 
 entry! {
-MPI_Comm_attach_buffer PMPI_Comm_attach_buffer(comm: c_int, buffer: *mut c_void, size: c_int) -> c_int {
+MPI_Comm_attach_buffer PMPI_Comm_attach_buffer(comm: TheirHandle, buffer: *mut c_void, size: c_int) -> c_int {
 answer(c::oxmpi_Comm_attach_buffer(Comm::ours(comm), as_address(buffer), size))
 }
 }
 
 entry! {
-MPI_Comm_attach_buffer_c PMPI_Comm_attach_buffer_c(comm: c_int, buffer: *mut c_void, size: i64) -> c_int {
+MPI_Comm_attach_buffer_c PMPI_Comm_attach_buffer_c(comm: TheirHandle, buffer: *mut c_void, size: i64) -> c_int {
 answer(c::oxmpi_Comm_attach_buffer_c(Comm::ours(comm), as_address(buffer), size))
 }
 }
 
 entry! {
-MPI_Comm_detach_buffer PMPI_Comm_detach_buffer(comm: c_int, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
+MPI_Comm_detach_buffer PMPI_Comm_detach_buffer(comm: TheirHandle, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
 let code = c::oxmpi_Comm_detach_buffer(Comm::ours(comm), buffer_addr, size);
 put_address(code, buffer_addr);
 answer(code)
@@ -104,7 +104,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_detach_buffer_c PMPI_Comm_detach_buffer_c(comm: c_int, buffer_addr: *mut c_void, size: *mut i64) -> c_int {
+MPI_Comm_detach_buffer_c PMPI_Comm_detach_buffer_c(comm: TheirHandle, buffer_addr: *mut c_void, size: *mut i64) -> c_int {
 let code = c::oxmpi_Comm_detach_buffer_c(Comm::ours(comm), buffer_addr, size);
 put_address(code, buffer_addr);
 answer(code)
@@ -112,13 +112,13 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_flush_buffer PMPI_Comm_flush_buffer(comm: c_int) -> c_int {
+MPI_Comm_flush_buffer PMPI_Comm_flush_buffer(comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Comm_flush_buffer(Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Comm_iflush_buffer PMPI_Comm_iflush_buffer(comm: c_int, request: *mut c_int) -> c_int {
+MPI_Comm_iflush_buffer PMPI_Comm_iflush_buffer(comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Comm_iflush_buffer(Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -127,21 +127,21 @@ answer(code)
 }
 
 entry! {
-MPI_Get_count PMPI_Get_count(status: *mut TheirStatus, datatype: c_int, count: *mut c_int) -> c_int {
+MPI_Get_count PMPI_Get_count(status: *mut TheirStatus, datatype: TheirHandle, count: *mut c_int) -> c_int {
 let mut status_c = OneStatus::new(status);
 answer(c::oxmpi_Get_count(status_c.ptr(), Datatype::ours(datatype), count))
 }
 }
 
 entry! {
-MPI_Get_count_c PMPI_Get_count_c(status: *mut TheirStatus, datatype: c_int, count: *mut i64) -> c_int {
+MPI_Get_count_c PMPI_Get_count_c(status: *mut TheirStatus, datatype: TheirHandle, count: *mut i64) -> c_int {
 let mut status_c = OneStatus::new(status);
 answer(c::oxmpi_Get_count_c(status_c.ptr(), Datatype::ours(datatype), count))
 }
 }
 
 entry! {
-MPI_Ibsend PMPI_Ibsend(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ibsend PMPI_Ibsend(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ibsend(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -150,7 +150,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ibsend_c PMPI_Ibsend_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ibsend_c PMPI_Ibsend_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ibsend_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -159,7 +159,7 @@ answer(code)
 }
 
 entry! {
-MPI_Improbe PMPI_Improbe(source: c_int, tag: c_int, comm: c_int, flag: *mut c_int, message: *mut c_int, status: *mut TheirStatus) -> c_int {
+MPI_Improbe PMPI_Improbe(source: c_int, tag: c_int, comm: TheirHandle, flag: *mut c_int, message: *mut TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut message_c = Place::<Message>::out(message);
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Improbe(Rank::ours(source), Tag::ours(tag), Comm::ours(comm), flag, message_c.ptr(), status_c.ptr());
@@ -170,7 +170,7 @@ answer(code)
 }
 
 entry! {
-MPI_Imrecv PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: c_int, message: *mut c_int, request: *mut c_int) -> c_int {
+MPI_Imrecv PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: TheirHandle, message: *mut TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut message_c = Place::<Message>::inout(message);
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Imrecv(as_address(buf), count, Datatype::ours(datatype), message_c.ptr(), request_c.ptr());
@@ -181,7 +181,7 @@ answer(code)
 }
 
 entry! {
-MPI_Imrecv_c PMPI_Imrecv_c(buf: *mut c_void, count: i64, datatype: c_int, message: *mut c_int, request: *mut c_int) -> c_int {
+MPI_Imrecv_c PMPI_Imrecv_c(buf: *mut c_void, count: i64, datatype: TheirHandle, message: *mut TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut message_c = Place::<Message>::inout(message);
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Imrecv_c(as_address(buf), count, Datatype::ours(datatype), message_c.ptr(), request_c.ptr());
@@ -192,7 +192,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iprobe PMPI_Iprobe(source: c_int, tag: c_int, comm: c_int, flag: *mut c_int, status: *mut TheirStatus) -> c_int {
+MPI_Iprobe PMPI_Iprobe(source: c_int, tag: c_int, comm: TheirHandle, flag: *mut c_int, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Iprobe(Rank::ours(source), Tag::ours(tag), Comm::ours(comm), flag, status_c.ptr());
 status_c.put();
@@ -201,7 +201,7 @@ answer(code)
 }
 
 entry! {
-MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: c_int, source: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: TheirHandle, source: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Irecv(as_address(buf), count, Datatype::ours(datatype), Rank::ours(source), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -210,7 +210,7 @@ answer(code)
 }
 
 entry! {
-MPI_Irecv_c PMPI_Irecv_c(buf: *mut c_void, count: i64, datatype: c_int, source: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Irecv_c PMPI_Irecv_c(buf: *mut c_void, count: i64, datatype: TheirHandle, source: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Irecv_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(source), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -219,7 +219,7 @@ answer(code)
 }
 
 entry! {
-MPI_Irsend PMPI_Irsend(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Irsend PMPI_Irsend(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Irsend(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -228,7 +228,7 @@ answer(code)
 }
 
 entry! {
-MPI_Irsend_c PMPI_Irsend_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Irsend_c PMPI_Irsend_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Irsend_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -237,7 +237,7 @@ answer(code)
 }
 
 entry! {
-MPI_Isend PMPI_Isend(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Isend PMPI_Isend(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Isend(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -246,7 +246,7 @@ answer(code)
 }
 
 entry! {
-MPI_Isend_c PMPI_Isend_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Isend_c PMPI_Isend_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Isend_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -255,7 +255,7 @@ answer(code)
 }
 
 entry! {
-MPI_Isendrecv PMPI_Isendrecv(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, source: c_int, recvtag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Isendrecv PMPI_Isendrecv(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, source: c_int, recvtag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Isendrecv(as_address(sendbuf), sendcount, Datatype::ours(sendtype), Rank::ours(dest), Tag::ours(sendtag), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(source), Tag::ours(recvtag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -264,7 +264,7 @@ answer(code)
 }
 
 entry! {
-MPI_Isendrecv_c PMPI_Isendrecv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, source: c_int, recvtag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Isendrecv_c PMPI_Isendrecv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, source: c_int, recvtag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Isendrecv_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), Rank::ours(dest), Tag::ours(sendtag), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(source), Tag::ours(recvtag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -273,7 +273,7 @@ answer(code)
 }
 
 entry! {
-MPI_Isendrecv_replace PMPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Isendrecv_replace PMPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Isendrecv_replace(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(sendtag), Rank::ours(source), Tag::ours(recvtag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -282,7 +282,7 @@ answer(code)
 }
 
 entry! {
-MPI_Isendrecv_replace_c PMPI_Isendrecv_replace_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Isendrecv_replace_c PMPI_Isendrecv_replace_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Isendrecv_replace_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(sendtag), Rank::ours(source), Tag::ours(recvtag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -291,7 +291,7 @@ answer(code)
 }
 
 entry! {
-MPI_Issend PMPI_Issend(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Issend PMPI_Issend(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Issend(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -300,7 +300,7 @@ answer(code)
 }
 
 entry! {
-MPI_Issend_c PMPI_Issend_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Issend_c PMPI_Issend_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Issend_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -309,7 +309,7 @@ answer(code)
 }
 
 entry! {
-MPI_Mprobe PMPI_Mprobe(source: c_int, tag: c_int, comm: c_int, message: *mut c_int, status: *mut TheirStatus) -> c_int {
+MPI_Mprobe PMPI_Mprobe(source: c_int, tag: c_int, comm: TheirHandle, message: *mut TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut message_c = Place::<Message>::out(message);
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Mprobe(Rank::ours(source), Tag::ours(tag), Comm::ours(comm), message_c.ptr(), status_c.ptr());
@@ -320,7 +320,7 @@ answer(code)
 }
 
 entry! {
-MPI_Mrecv PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: c_int, message: *mut c_int, status: *mut TheirStatus) -> c_int {
+MPI_Mrecv PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: TheirHandle, message: *mut TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut message_c = Place::<Message>::inout(message);
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Mrecv(as_address(buf), count, Datatype::ours(datatype), message_c.ptr(), status_c.ptr());
@@ -331,7 +331,7 @@ answer(code)
 }
 
 entry! {
-MPI_Mrecv_c PMPI_Mrecv_c(buf: *mut c_void, count: i64, datatype: c_int, message: *mut c_int, status: *mut TheirStatus) -> c_int {
+MPI_Mrecv_c PMPI_Mrecv_c(buf: *mut c_void, count: i64, datatype: TheirHandle, message: *mut TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut message_c = Place::<Message>::inout(message);
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Mrecv_c(as_address(buf), count, Datatype::ours(datatype), message_c.ptr(), status_c.ptr());
@@ -342,7 +342,7 @@ answer(code)
 }
 
 entry! {
-MPI_Probe PMPI_Probe(source: c_int, tag: c_int, comm: c_int, status: *mut TheirStatus) -> c_int {
+MPI_Probe PMPI_Probe(source: c_int, tag: c_int, comm: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Probe(Rank::ours(source), Tag::ours(tag), Comm::ours(comm), status_c.ptr());
 status_c.put();
@@ -351,7 +351,7 @@ answer(code)
 }
 
 entry! {
-MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: c_int, source: c_int, tag: c_int, comm: c_int, status: *mut TheirStatus) -> c_int {
+MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: TheirHandle, source: c_int, tag: c_int, comm: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Recv(as_address(buf), count, Datatype::ours(datatype), Rank::ours(source), Tag::ours(tag), Comm::ours(comm), status_c.ptr());
 status_c.put();
@@ -360,7 +360,7 @@ answer(code)
 }
 
 entry! {
-MPI_Recv_c PMPI_Recv_c(buf: *mut c_void, count: i64, datatype: c_int, source: c_int, tag: c_int, comm: c_int, status: *mut TheirStatus) -> c_int {
+MPI_Recv_c PMPI_Recv_c(buf: *mut c_void, count: i64, datatype: TheirHandle, source: c_int, tag: c_int, comm: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Recv_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(source), Tag::ours(tag), Comm::ours(comm), status_c.ptr());
 status_c.put();
@@ -369,7 +369,7 @@ answer(code)
 }
 
 entry! {
-MPI_Recv_init PMPI_Recv_init(buf: *mut c_void, count: c_int, datatype: c_int, source: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Recv_init PMPI_Recv_init(buf: *mut c_void, count: c_int, datatype: TheirHandle, source: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Recv_init(as_address(buf), count, Datatype::ours(datatype), Rank::ours(source), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -378,7 +378,7 @@ answer(code)
 }
 
 entry! {
-MPI_Recv_init_c PMPI_Recv_init_c(buf: *mut c_void, count: i64, datatype: c_int, source: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Recv_init_c PMPI_Recv_init_c(buf: *mut c_void, count: i64, datatype: TheirHandle, source: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Recv_init_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(source), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -387,7 +387,7 @@ answer(code)
 }
 
 entry! {
-MPI_Request_free PMPI_Request_free(request: *mut c_int) -> c_int {
+MPI_Request_free PMPI_Request_free(request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::inout(request);
 let code = c::oxmpi_Request_free(request_c.ptr());
 request_c.put();
@@ -396,7 +396,7 @@ answer(code)
 }
 
 entry! {
-MPI_Request_get_status PMPI_Request_get_status(request: c_int, flag: *mut c_int, status: *mut TheirStatus) -> c_int {
+MPI_Request_get_status PMPI_Request_get_status(request: TheirHandle, flag: *mut c_int, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Request_get_status(Request::ours(request), flag, status_c.ptr());
 status_c.put();
@@ -405,7 +405,7 @@ answer(code)
 }
 
 entry! {
-MPI_Request_get_status_all PMPI_Request_get_status_all(count: c_int, array_of_requests: *mut c_int, flag: *mut c_int, array_of_statuses: *mut TheirStatus) -> c_int {
+MPI_Request_get_status_all PMPI_Request_get_status_all(count: c_int, array_of_requests: *mut TheirHandle, flag: *mut c_int, array_of_statuses: *mut TheirStatus) -> c_int {
 let mut array_of_requests_c = List::<Request>::new(array_of_requests, || length(count));
 let mut array_of_statuses_c = Statuses::new(array_of_statuses, length(count));
 let code = c::oxmpi_Request_get_status_all(count, array_of_requests_c.ptr(), flag, array_of_statuses_c.ptr());
@@ -415,7 +415,7 @@ answer(code)
 }
 
 entry! {
-MPI_Request_get_status_any PMPI_Request_get_status_any(count: c_int, array_of_requests: *mut c_int, indx: *mut c_int, flag: *mut c_int, status: *mut TheirStatus) -> c_int {
+MPI_Request_get_status_any PMPI_Request_get_status_any(count: c_int, array_of_requests: *mut TheirHandle, indx: *mut c_int, flag: *mut c_int, status: *mut TheirStatus) -> c_int {
 let mut array_of_requests_c = List::<Request>::new(array_of_requests, || length(count));
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Request_get_status_any(count, array_of_requests_c.ptr(), indx, flag, status_c.ptr());
@@ -425,7 +425,7 @@ answer(code)
 }
 
 entry! {
-MPI_Request_get_status_some PMPI_Request_get_status_some(incount: c_int, array_of_requests: *mut c_int, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut TheirStatus) -> c_int {
+MPI_Request_get_status_some PMPI_Request_get_status_some(incount: c_int, array_of_requests: *mut TheirHandle, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut TheirStatus) -> c_int {
 let mut array_of_requests_c = List::<Request>::new(array_of_requests, || length(incount));
 let mut array_of_statuses_c = Statuses::new(array_of_statuses, length(incount));
 let code = c::oxmpi_Request_get_status_some(incount, array_of_requests_c.ptr(), outcount, array_of_indices, array_of_statuses_c.ptr());
@@ -435,19 +435,19 @@ answer(code)
 }
 
 entry! {
-MPI_Rsend PMPI_Rsend(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) -> c_int {
+MPI_Rsend PMPI_Rsend(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Rsend(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Rsend_c PMPI_Rsend_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) -> c_int {
+MPI_Rsend_c PMPI_Rsend_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Rsend_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Rsend_init PMPI_Rsend_init(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Rsend_init PMPI_Rsend_init(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Rsend_init(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -456,7 +456,7 @@ answer(code)
 }
 
 entry! {
-MPI_Rsend_init_c PMPI_Rsend_init_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Rsend_init_c PMPI_Rsend_init_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Rsend_init_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -465,19 +465,19 @@ answer(code)
 }
 
 entry! {
-MPI_Send PMPI_Send(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) -> c_int {
+MPI_Send PMPI_Send(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Send(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Send_c PMPI_Send_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) -> c_int {
+MPI_Send_c PMPI_Send_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Send_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Send_init PMPI_Send_init(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Send_init PMPI_Send_init(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Send_init(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -486,7 +486,7 @@ answer(code)
 }
 
 entry! {
-MPI_Send_init_c PMPI_Send_init_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Send_init_c PMPI_Send_init_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Send_init_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -495,7 +495,7 @@ answer(code)
 }
 
 entry! {
-MPI_Sendrecv PMPI_Sendrecv(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, source: c_int, recvtag: c_int, comm: c_int, status: *mut TheirStatus) -> c_int {
+MPI_Sendrecv PMPI_Sendrecv(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, source: c_int, recvtag: c_int, comm: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Sendrecv(as_address(sendbuf), sendcount, Datatype::ours(sendtype), Rank::ours(dest), Tag::ours(sendtag), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(source), Tag::ours(recvtag), Comm::ours(comm), status_c.ptr());
 status_c.put();
@@ -504,7 +504,7 @@ answer(code)
 }
 
 entry! {
-MPI_Sendrecv_c PMPI_Sendrecv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, source: c_int, recvtag: c_int, comm: c_int, status: *mut TheirStatus) -> c_int {
+MPI_Sendrecv_c PMPI_Sendrecv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, source: c_int, recvtag: c_int, comm: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Sendrecv_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), Rank::ours(dest), Tag::ours(sendtag), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(source), Tag::ours(recvtag), Comm::ours(comm), status_c.ptr());
 status_c.put();
@@ -513,7 +513,7 @@ answer(code)
 }
 
 entry! {
-MPI_Sendrecv_replace PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: c_int, status: *mut TheirStatus) -> c_int {
+MPI_Sendrecv_replace PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Sendrecv_replace(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(sendtag), Rank::ours(source), Tag::ours(recvtag), Comm::ours(comm), status_c.ptr());
 status_c.put();
@@ -522,7 +522,7 @@ answer(code)
 }
 
 entry! {
-MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: c_int, status: *mut TheirStatus) -> c_int {
+MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Sendrecv_replace_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(sendtag), Rank::ours(source), Tag::ours(recvtag), Comm::ours(comm), status_c.ptr());
 status_c.put();
@@ -531,19 +531,19 @@ answer(code)
 }
 
 entry! {
-MPI_Session_attach_buffer PMPI_Session_attach_buffer(session: c_int, buffer: *mut c_void, size: c_int) -> c_int {
+MPI_Session_attach_buffer PMPI_Session_attach_buffer(session: TheirHandle, buffer: *mut c_void, size: c_int) -> c_int {
 answer(c::oxmpi_Session_attach_buffer(Session::ours(session), as_address(buffer), size))
 }
 }
 
 entry! {
-MPI_Session_attach_buffer_c PMPI_Session_attach_buffer_c(session: c_int, buffer: *mut c_void, size: i64) -> c_int {
+MPI_Session_attach_buffer_c PMPI_Session_attach_buffer_c(session: TheirHandle, buffer: *mut c_void, size: i64) -> c_int {
 answer(c::oxmpi_Session_attach_buffer_c(Session::ours(session), as_address(buffer), size))
 }
 }
 
 entry! {
-MPI_Session_detach_buffer PMPI_Session_detach_buffer(session: c_int, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
+MPI_Session_detach_buffer PMPI_Session_detach_buffer(session: TheirHandle, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
 let code = c::oxmpi_Session_detach_buffer(Session::ours(session), buffer_addr, size);
 put_address(code, buffer_addr);
 answer(code)
@@ -551,7 +551,7 @@ answer(code)
 }
 
 entry! {
-MPI_Session_detach_buffer_c PMPI_Session_detach_buffer_c(session: c_int, buffer_addr: *mut c_void, size: *mut i64) -> c_int {
+MPI_Session_detach_buffer_c PMPI_Session_detach_buffer_c(session: TheirHandle, buffer_addr: *mut c_void, size: *mut i64) -> c_int {
 let code = c::oxmpi_Session_detach_buffer_c(Session::ours(session), buffer_addr, size);
 put_address(code, buffer_addr);
 answer(code)
@@ -559,13 +559,13 @@ answer(code)
 }
 
 entry! {
-MPI_Session_flush_buffer PMPI_Session_flush_buffer(session: c_int) -> c_int {
+MPI_Session_flush_buffer PMPI_Session_flush_buffer(session: TheirHandle) -> c_int {
 answer(c::oxmpi_Session_flush_buffer(Session::ours(session)))
 }
 }
 
 entry! {
-MPI_Session_iflush_buffer PMPI_Session_iflush_buffer(session: c_int, request: *mut c_int) -> c_int {
+MPI_Session_iflush_buffer PMPI_Session_iflush_buffer(session: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Session_iflush_buffer(Session::ours(session), request_c.ptr());
 request_c.put();
@@ -574,19 +574,19 @@ answer(code)
 }
 
 entry! {
-MPI_Ssend PMPI_Ssend(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) -> c_int {
+MPI_Ssend PMPI_Ssend(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Ssend(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Ssend_c PMPI_Ssend_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) -> c_int {
+MPI_Ssend_c PMPI_Ssend_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Ssend_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Ssend_init PMPI_Ssend_init(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ssend_init PMPI_Ssend_init(buf: *mut c_void, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ssend_init(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -595,7 +595,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ssend_init_c PMPI_Ssend_init_c(buf: *mut c_void, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ssend_init_c PMPI_Ssend_init_c(buf: *mut c_void, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ssend_init_c(as_address(buf), count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -604,7 +604,7 @@ answer(code)
 }
 
 entry! {
-MPI_Start PMPI_Start(request: *mut c_int) -> c_int {
+MPI_Start PMPI_Start(request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::inout(request);
 let code = c::oxmpi_Start(request_c.ptr());
 request_c.put();
@@ -613,7 +613,7 @@ answer(code)
 }
 
 entry! {
-MPI_Startall PMPI_Startall(count: c_int, array_of_requests: *mut c_int) -> c_int {
+MPI_Startall PMPI_Startall(count: c_int, array_of_requests: *mut TheirHandle) -> c_int {
 let mut array_of_requests_c = List::<Request>::new(array_of_requests, || length(count));
 let code = c::oxmpi_Startall(count, array_of_requests_c.ptr());
 array_of_requests_c.put();
@@ -652,7 +652,7 @@ answer(code)
 }
 
 entry! {
-MPI_Test PMPI_Test(request: *mut c_int, flag: *mut c_int, status: *mut TheirStatus) -> c_int {
+MPI_Test PMPI_Test(request: *mut TheirHandle, flag: *mut c_int, status: *mut TheirStatus) -> c_int {
 let mut request_c = Place::<Request>::inout(request);
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Test(request_c.ptr(), flag, status_c.ptr());
@@ -670,7 +670,7 @@ answer(c::oxmpi_Test_cancelled(status_c.ptr(), flag))
 }
 
 entry! {
-MPI_Testall PMPI_Testall(count: c_int, array_of_requests: *mut c_int, flag: *mut c_int, array_of_statuses: *mut TheirStatus) -> c_int {
+MPI_Testall PMPI_Testall(count: c_int, array_of_requests: *mut TheirHandle, flag: *mut c_int, array_of_statuses: *mut TheirStatus) -> c_int {
 let mut array_of_requests_c = List::<Request>::new(array_of_requests, || length(count));
 let mut array_of_statuses_c = Statuses::new(array_of_statuses, length(count));
 let code = c::oxmpi_Testall(count, array_of_requests_c.ptr(), flag, array_of_statuses_c.ptr());
@@ -681,7 +681,7 @@ answer(code)
 }
 
 entry! {
-MPI_Testany PMPI_Testany(count: c_int, array_of_requests: *mut c_int, indx: *mut c_int, flag: *mut c_int, status: *mut TheirStatus) -> c_int {
+MPI_Testany PMPI_Testany(count: c_int, array_of_requests: *mut TheirHandle, indx: *mut c_int, flag: *mut c_int, status: *mut TheirStatus) -> c_int {
 let mut array_of_requests_c = List::<Request>::new(array_of_requests, || length(count));
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Testany(count, array_of_requests_c.ptr(), indx, flag, status_c.ptr());
@@ -692,7 +692,7 @@ answer(code)
 }
 
 entry! {
-MPI_Testsome PMPI_Testsome(incount: c_int, array_of_requests: *mut c_int, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut TheirStatus) -> c_int {
+MPI_Testsome PMPI_Testsome(incount: c_int, array_of_requests: *mut TheirHandle, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut TheirStatus) -> c_int {
 let mut array_of_requests_c = List::<Request>::new(array_of_requests, || length(incount));
 let mut array_of_statuses_c = Statuses::new(array_of_statuses, length(incount));
 let code = c::oxmpi_Testsome(incount, array_of_requests_c.ptr(), outcount, array_of_indices, array_of_statuses_c.ptr());
@@ -703,7 +703,7 @@ answer(code)
 }
 
 entry! {
-MPI_Wait PMPI_Wait(request: *mut c_int, status: *mut TheirStatus) -> c_int {
+MPI_Wait PMPI_Wait(request: *mut TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut request_c = Place::<Request>::inout(request);
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Wait(request_c.ptr(), status_c.ptr());
@@ -714,7 +714,7 @@ answer(code)
 }
 
 entry! {
-MPI_Waitall PMPI_Waitall(count: c_int, array_of_requests: *mut c_int, array_of_statuses: *mut TheirStatus) -> c_int {
+MPI_Waitall PMPI_Waitall(count: c_int, array_of_requests: *mut TheirHandle, array_of_statuses: *mut TheirStatus) -> c_int {
 let mut array_of_requests_c = List::<Request>::new(array_of_requests, || length(count));
 let mut array_of_statuses_c = Statuses::new(array_of_statuses, length(count));
 let code = c::oxmpi_Waitall(count, array_of_requests_c.ptr(), array_of_statuses_c.ptr());
@@ -725,7 +725,7 @@ answer(code)
 }
 
 entry! {
-MPI_Waitany PMPI_Waitany(count: c_int, array_of_requests: *mut c_int, indx: *mut c_int, status: *mut TheirStatus) -> c_int {
+MPI_Waitany PMPI_Waitany(count: c_int, array_of_requests: *mut TheirHandle, indx: *mut c_int, status: *mut TheirStatus) -> c_int {
 let mut array_of_requests_c = List::<Request>::new(array_of_requests, || length(count));
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Waitany(count, array_of_requests_c.ptr(), indx, status_c.ptr());
@@ -736,7 +736,7 @@ answer(code)
 }
 
 entry! {
-MPI_Waitsome PMPI_Waitsome(incount: c_int, array_of_requests: *mut c_int, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut TheirStatus) -> c_int {
+MPI_Waitsome PMPI_Waitsome(incount: c_int, array_of_requests: *mut TheirHandle, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut TheirStatus) -> c_int {
 let mut array_of_requests_c = List::<Request>::new(array_of_requests, || length(incount));
 let mut array_of_statuses_c = Statuses::new(array_of_statuses, length(incount));
 let code = c::oxmpi_Waitsome(incount, array_of_requests_c.ptr(), outcount, array_of_indices, array_of_statuses_c.ptr());

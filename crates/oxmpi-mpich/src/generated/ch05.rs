@@ -4,31 +4,31 @@
 use crate::entry::*;
 
 entry! {
-MPI_Parrived PMPI_Parrived(request: c_int, partition: c_int, flag: *mut c_int) -> c_int {
+MPI_Parrived PMPI_Parrived(request: TheirHandle, partition: c_int, flag: *mut c_int) -> c_int {
 answer(c::oxmpi_Parrived(Request::ours(request), partition, flag))
 }
 }
 
 entry! {
-MPI_Pready PMPI_Pready(partition: c_int, request: c_int) -> c_int {
+MPI_Pready PMPI_Pready(partition: c_int, request: TheirHandle) -> c_int {
 answer(c::oxmpi_Pready(partition, Request::ours(request)))
 }
 }
 
 entry! {
-MPI_Pready_list PMPI_Pready_list(length: c_int, array_of_partitions: *mut c_int, request: c_int) -> c_int {
+MPI_Pready_list PMPI_Pready_list(length: c_int, array_of_partitions: *mut c_int, request: TheirHandle) -> c_int {
 answer(c::oxmpi_Pready_list(length, array_of_partitions, Request::ours(request)))
 }
 }
 
 entry! {
-MPI_Pready_range PMPI_Pready_range(partition_low: c_int, partition_high: c_int, request: c_int) -> c_int {
+MPI_Pready_range PMPI_Pready_range(partition_low: c_int, partition_high: c_int, request: TheirHandle) -> c_int {
 answer(c::oxmpi_Pready_range(partition_low, partition_high, Request::ours(request)))
 }
 }
 
 entry! {
-MPI_Precv_init PMPI_Precv_init(buf: *mut c_void, partitions: c_int, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Precv_init PMPI_Precv_init(buf: *mut c_void, partitions: c_int, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Precv_init(as_address(buf), partitions, count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -37,7 +37,7 @@ answer(code)
 }
 
 entry! {
-MPI_Precv_init_c PMPI_Precv_init_c(buf: *mut c_void, partitions: c_int, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Precv_init_c PMPI_Precv_init_c(buf: *mut c_void, partitions: c_int, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Precv_init_c(as_address(buf), partitions, count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -46,7 +46,7 @@ answer(code)
 }
 
 entry! {
-MPI_Psend_init PMPI_Psend_init(buf: *mut c_void, partitions: c_int, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Psend_init PMPI_Psend_init(buf: *mut c_void, partitions: c_int, count: c_int, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Psend_init(as_address(buf), partitions, count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -55,7 +55,7 @@ answer(code)
 }
 
 entry! {
-MPI_Psend_init_c PMPI_Psend_init_c(buf: *mut c_void, partitions: c_int, count: i64, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Psend_init_c PMPI_Psend_init_c(buf: *mut c_void, partitions: c_int, count: i64, datatype: TheirHandle, dest: c_int, tag: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Psend_init_c(as_address(buf), partitions, count, Datatype::ours(datatype), Rank::ours(dest), Tag::ours(tag), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();

@@ -22,69 +22,69 @@ answer(c::oxmpi_Get_address(location, address))
 }
 
 entry! {
-MPI_Get_elements PMPI_Get_elements(status: *mut TheirStatus, datatype: c_int, count: *mut c_int) -> c_int {
+MPI_Get_elements PMPI_Get_elements(status: *mut TheirStatus, datatype: TheirHandle, count: *mut c_int) -> c_int {
 let mut status_c = OneStatus::new(status);
 answer(c::oxmpi_Get_elements(status_c.ptr(), Datatype::ours(datatype), count))
 }
 }
 
 entry! {
-MPI_Get_elements_c PMPI_Get_elements_c(status: *mut TheirStatus, datatype: c_int, count: *mut i64) -> c_int {
+MPI_Get_elements_c PMPI_Get_elements_c(status: *mut TheirStatus, datatype: TheirHandle, count: *mut i64) -> c_int {
 let mut status_c = OneStatus::new(status);
 answer(c::oxmpi_Get_elements_c(status_c.ptr(), Datatype::ours(datatype), count))
 }
 }
 
 entry! {
-MPI_Pack PMPI_Pack(inbuf: *mut c_void, incount: c_int, datatype: c_int, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: c_int) -> c_int {
+MPI_Pack PMPI_Pack(inbuf: *mut c_void, incount: c_int, datatype: TheirHandle, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Pack(as_address(inbuf), incount, Datatype::ours(datatype), as_address(outbuf), outsize, position, Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Pack_c PMPI_Pack_c(inbuf: *mut c_void, incount: i64, datatype: c_int, outbuf: *mut c_void, outsize: i64, position: *mut i64, comm: c_int) -> c_int {
+MPI_Pack_c PMPI_Pack_c(inbuf: *mut c_void, incount: i64, datatype: TheirHandle, outbuf: *mut c_void, outsize: i64, position: *mut i64, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Pack_c(as_address(inbuf), incount, Datatype::ours(datatype), as_address(outbuf), outsize, position, Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Pack_external PMPI_Pack_external(datarep: *mut c_char, inbuf: *mut c_void, incount: c_int, datatype: c_int, outbuf: *mut c_void, outsize: i64, position: *mut i64) -> c_int {
+MPI_Pack_external PMPI_Pack_external(datarep: *mut c_char, inbuf: *mut c_void, incount: c_int, datatype: TheirHandle, outbuf: *mut c_void, outsize: i64, position: *mut i64) -> c_int {
 answer(c::oxmpi_Pack_external(datarep, as_address(inbuf), incount, Datatype::ours(datatype), as_address(outbuf), outsize, position))
 }
 }
 
 entry! {
-MPI_Pack_external_c PMPI_Pack_external_c(datarep: *mut c_char, inbuf: *mut c_void, incount: i64, datatype: c_int, outbuf: *mut c_void, outsize: i64, position: *mut i64) -> c_int {
+MPI_Pack_external_c PMPI_Pack_external_c(datarep: *mut c_char, inbuf: *mut c_void, incount: i64, datatype: TheirHandle, outbuf: *mut c_void, outsize: i64, position: *mut i64) -> c_int {
 answer(c::oxmpi_Pack_external_c(datarep, as_address(inbuf), incount, Datatype::ours(datatype), as_address(outbuf), outsize, position))
 }
 }
 
 entry! {
-MPI_Pack_external_size PMPI_Pack_external_size(datarep: *mut c_char, incount: c_int, datatype: c_int, size: *mut i64) -> c_int {
+MPI_Pack_external_size PMPI_Pack_external_size(datarep: *mut c_char, incount: c_int, datatype: TheirHandle, size: *mut i64) -> c_int {
 answer(c::oxmpi_Pack_external_size(datarep, incount, Datatype::ours(datatype), size))
 }
 }
 
 entry! {
-MPI_Pack_external_size_c PMPI_Pack_external_size_c(datarep: *mut c_char, incount: i64, datatype: c_int, size: *mut i64) -> c_int {
+MPI_Pack_external_size_c PMPI_Pack_external_size_c(datarep: *mut c_char, incount: i64, datatype: TheirHandle, size: *mut i64) -> c_int {
 answer(c::oxmpi_Pack_external_size_c(datarep, incount, Datatype::ours(datatype), size))
 }
 }
 
 entry! {
-MPI_Pack_size PMPI_Pack_size(incount: c_int, datatype: c_int, comm: c_int, size: *mut c_int) -> c_int {
+MPI_Pack_size PMPI_Pack_size(incount: c_int, datatype: TheirHandle, comm: TheirHandle, size: *mut c_int) -> c_int {
 answer(c::oxmpi_Pack_size(incount, Datatype::ours(datatype), Comm::ours(comm), size))
 }
 }
 
 entry! {
-MPI_Pack_size_c PMPI_Pack_size_c(incount: i64, datatype: c_int, comm: c_int, size: *mut i64) -> c_int {
+MPI_Pack_size_c PMPI_Pack_size_c(incount: i64, datatype: TheirHandle, comm: TheirHandle, size: *mut i64) -> c_int {
 answer(c::oxmpi_Pack_size_c(incount, Datatype::ours(datatype), Comm::ours(comm), size))
 }
 }
 
 entry! {
-MPI_Type_commit PMPI_Type_commit(datatype: *mut c_int) -> c_int {
+MPI_Type_commit PMPI_Type_commit(datatype: *mut TheirHandle) -> c_int {
 let mut datatype_c = Place::<Datatype>::inout(datatype);
 let code = c::oxmpi_Type_commit(datatype_c.ptr());
 datatype_c.put();
@@ -93,7 +93,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_contiguous PMPI_Type_contiguous(count: c_int, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_contiguous PMPI_Type_contiguous(count: c_int, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_contiguous(count, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -102,7 +102,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_contiguous_c PMPI_Type_contiguous_c(count: i64, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_contiguous_c PMPI_Type_contiguous_c(count: i64, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_contiguous_c(count, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -111,7 +111,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_hindexed PMPI_Type_create_hindexed(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut i64, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_hindexed PMPI_Type_create_hindexed(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut i64, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -120,7 +120,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_hindexed_c PMPI_Type_create_hindexed_c(count: i64, array_of_blocklengths: *mut i64, array_of_displacements: *mut i64, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_hindexed_c PMPI_Type_create_hindexed_c(count: i64, array_of_blocklengths: *mut i64, array_of_displacements: *mut i64, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_hindexed_c(count, array_of_blocklengths, array_of_displacements, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -129,7 +129,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_hindexed_block PMPI_Type_create_hindexed_block(count: c_int, blocklength: c_int, array_of_displacements: *mut i64, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_hindexed_block PMPI_Type_create_hindexed_block(count: c_int, blocklength: c_int, array_of_displacements: *mut i64, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_hindexed_block(count, blocklength, array_of_displacements, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -138,7 +138,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_hindexed_block_c PMPI_Type_create_hindexed_block_c(count: i64, blocklength: i64, array_of_displacements: *mut i64, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_hindexed_block_c PMPI_Type_create_hindexed_block_c(count: i64, blocklength: i64, array_of_displacements: *mut i64, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_hindexed_block_c(count, blocklength, array_of_displacements, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -147,7 +147,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_hvector PMPI_Type_create_hvector(count: c_int, blocklength: c_int, stride: i64, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_hvector PMPI_Type_create_hvector(count: c_int, blocklength: c_int, stride: i64, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_hvector(count, blocklength, stride, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -156,7 +156,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_hvector_c PMPI_Type_create_hvector_c(count: i64, blocklength: i64, stride: i64, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_hvector_c PMPI_Type_create_hvector_c(count: i64, blocklength: i64, stride: i64, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_hvector_c(count, blocklength, stride, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -165,7 +165,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_indexed_block PMPI_Type_create_indexed_block(count: c_int, blocklength: c_int, array_of_displacements: *mut c_int, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_indexed_block PMPI_Type_create_indexed_block(count: c_int, blocklength: c_int, array_of_displacements: *mut c_int, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_indexed_block(count, blocklength, array_of_displacements, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -174,7 +174,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_indexed_block_c PMPI_Type_create_indexed_block_c(count: i64, blocklength: i64, array_of_displacements: *mut i64, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_indexed_block_c PMPI_Type_create_indexed_block_c(count: i64, blocklength: i64, array_of_displacements: *mut i64, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_indexed_block_c(count, blocklength, array_of_displacements, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -183,7 +183,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_resized PMPI_Type_create_resized(oldtype: c_int, lb: i64, extent: i64, newtype: *mut c_int) -> c_int {
+MPI_Type_create_resized PMPI_Type_create_resized(oldtype: TheirHandle, lb: i64, extent: i64, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_resized(Datatype::ours(oldtype), lb, extent, newtype_c.ptr());
 newtype_c.put();
@@ -192,7 +192,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_resized_c PMPI_Type_create_resized_c(oldtype: c_int, lb: i64, extent: i64, newtype: *mut c_int) -> c_int {
+MPI_Type_create_resized_c PMPI_Type_create_resized_c(oldtype: TheirHandle, lb: i64, extent: i64, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_resized_c(Datatype::ours(oldtype), lb, extent, newtype_c.ptr());
 newtype_c.put();
@@ -201,7 +201,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_struct PMPI_Type_create_struct(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut i64, array_of_types: *mut c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_struct PMPI_Type_create_struct(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut i64, array_of_types: *mut TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut array_of_types_c = List::<Datatype>::new(array_of_types, || length(count));
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_struct(count, array_of_blocklengths, array_of_displacements, array_of_types_c.ptr(), newtype_c.ptr());
@@ -211,7 +211,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_struct_c PMPI_Type_create_struct_c(count: i64, array_of_blocklengths: *mut i64, array_of_displacements: *mut i64, array_of_types: *mut c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_struct_c PMPI_Type_create_struct_c(count: i64, array_of_blocklengths: *mut i64, array_of_displacements: *mut i64, array_of_types: *mut TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut array_of_types_c = List::<Datatype>::new(array_of_types, || length(count));
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_struct_c(count, array_of_blocklengths, array_of_displacements, array_of_types_c.ptr(), newtype_c.ptr());
@@ -221,7 +221,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_subarray PMPI_Type_create_subarray(ndims: c_int, array_of_sizes: *mut c_int, array_of_subsizes: *mut c_int, array_of_starts: *mut c_int, order: c_int, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_subarray PMPI_Type_create_subarray(ndims: c_int, array_of_sizes: *mut c_int, array_of_subsizes: *mut c_int, array_of_starts: *mut c_int, order: c_int, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_subarray(ndims, array_of_sizes, array_of_subsizes, array_of_starts, Order::ours(order), Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -230,7 +230,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_subarray_c PMPI_Type_create_subarray_c(ndims: c_int, array_of_sizes: *mut i64, array_of_subsizes: *mut i64, array_of_starts: *mut i64, order: c_int, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_subarray_c PMPI_Type_create_subarray_c(ndims: c_int, array_of_sizes: *mut i64, array_of_subsizes: *mut i64, array_of_starts: *mut i64, order: c_int, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_subarray_c(ndims, array_of_sizes, array_of_subsizes, array_of_starts, Order::ours(order), Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -239,7 +239,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_dup PMPI_Type_dup(oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_dup PMPI_Type_dup(oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_dup(Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -248,7 +248,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_free PMPI_Type_free(datatype: *mut c_int) -> c_int {
+MPI_Type_free PMPI_Type_free(datatype: *mut TheirHandle) -> c_int {
 let mut datatype_c = Place::<Datatype>::inout(datatype);
 let code = c::oxmpi_Type_free(datatype_c.ptr());
 datatype_c.put();
@@ -257,7 +257,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_get_envelope PMPI_Type_get_envelope(datatype: c_int, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int) -> c_int {
+MPI_Type_get_envelope PMPI_Type_get_envelope(datatype: TheirHandle, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int) -> c_int {
 let mut combiner_c = Place::<Combiner>::out(combiner);
 let code = c::oxmpi_Type_get_envelope(Datatype::ours(datatype), num_integers, num_addresses, num_datatypes, combiner_c.ptr());
 combiner_c.put();
@@ -266,7 +266,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_get_envelope_c PMPI_Type_get_envelope_c(datatype: c_int, num_integers: *mut i64, num_addresses: *mut i64, num_large_counts: *mut i64, num_datatypes: *mut i64, combiner: *mut c_int) -> c_int {
+MPI_Type_get_envelope_c PMPI_Type_get_envelope_c(datatype: TheirHandle, num_integers: *mut i64, num_addresses: *mut i64, num_large_counts: *mut i64, num_datatypes: *mut i64, combiner: *mut c_int) -> c_int {
 let mut combiner_c = Place::<Combiner>::out(combiner);
 let code = c::oxmpi_Type_get_envelope_c(Datatype::ours(datatype), num_integers, num_addresses, num_large_counts, num_datatypes, combiner_c.ptr());
 combiner_c.put();
@@ -275,31 +275,31 @@ answer(code)
 }
 
 entry! {
-MPI_Type_get_extent PMPI_Type_get_extent(datatype: c_int, lb: *mut i64, extent: *mut i64) -> c_int {
+MPI_Type_get_extent PMPI_Type_get_extent(datatype: TheirHandle, lb: *mut i64, extent: *mut i64) -> c_int {
 answer(c::oxmpi_Type_get_extent(Datatype::ours(datatype), lb, extent))
 }
 }
 
 entry! {
-MPI_Type_get_extent_c PMPI_Type_get_extent_c(datatype: c_int, lb: *mut i64, extent: *mut i64) -> c_int {
+MPI_Type_get_extent_c PMPI_Type_get_extent_c(datatype: TheirHandle, lb: *mut i64, extent: *mut i64) -> c_int {
 answer(c::oxmpi_Type_get_extent_c(Datatype::ours(datatype), lb, extent))
 }
 }
 
 entry! {
-MPI_Type_get_true_extent PMPI_Type_get_true_extent(datatype: c_int, true_lb: *mut i64, true_extent: *mut i64) -> c_int {
+MPI_Type_get_true_extent PMPI_Type_get_true_extent(datatype: TheirHandle, true_lb: *mut i64, true_extent: *mut i64) -> c_int {
 answer(c::oxmpi_Type_get_true_extent(Datatype::ours(datatype), true_lb, true_extent))
 }
 }
 
 entry! {
-MPI_Type_get_true_extent_c PMPI_Type_get_true_extent_c(datatype: c_int, true_lb: *mut i64, true_extent: *mut i64) -> c_int {
+MPI_Type_get_true_extent_c PMPI_Type_get_true_extent_c(datatype: TheirHandle, true_lb: *mut i64, true_extent: *mut i64) -> c_int {
 answer(c::oxmpi_Type_get_true_extent_c(Datatype::ours(datatype), true_lb, true_extent))
 }
 }
 
 entry! {
-MPI_Type_indexed PMPI_Type_indexed(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut c_int, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_indexed PMPI_Type_indexed(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut c_int, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_indexed(count, array_of_blocklengths, array_of_displacements, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -308,7 +308,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_indexed_c PMPI_Type_indexed_c(count: i64, array_of_blocklengths: *mut i64, array_of_displacements: *mut i64, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_indexed_c PMPI_Type_indexed_c(count: i64, array_of_blocklengths: *mut i64, array_of_displacements: *mut i64, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_indexed_c(count, array_of_blocklengths, array_of_displacements, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -317,19 +317,19 @@ answer(code)
 }
 
 entry! {
-MPI_Type_size PMPI_Type_size(datatype: c_int, size: *mut c_int) -> c_int {
+MPI_Type_size PMPI_Type_size(datatype: TheirHandle, size: *mut c_int) -> c_int {
 answer(c::oxmpi_Type_size(Datatype::ours(datatype), size))
 }
 }
 
 entry! {
-MPI_Type_size_c PMPI_Type_size_c(datatype: c_int, size: *mut i64) -> c_int {
+MPI_Type_size_c PMPI_Type_size_c(datatype: TheirHandle, size: *mut i64) -> c_int {
 answer(c::oxmpi_Type_size_c(Datatype::ours(datatype), size))
 }
 }
 
 entry! {
-MPI_Type_vector PMPI_Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_vector PMPI_Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_vector(count, blocklength, stride, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -338,7 +338,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_vector_c PMPI_Type_vector_c(count: i64, blocklength: i64, stride: i64, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_vector_c PMPI_Type_vector_c(count: i64, blocklength: i64, stride: i64, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_vector_c(count, blocklength, stride, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -347,25 +347,25 @@ answer(code)
 }
 
 entry! {
-MPI_Unpack PMPI_Unpack(inbuf: *mut c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: c_int, comm: c_int) -> c_int {
+MPI_Unpack PMPI_Unpack(inbuf: *mut c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Unpack(as_address(inbuf), insize, position, as_address(outbuf), outcount, Datatype::ours(datatype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Unpack_c PMPI_Unpack_c(inbuf: *mut c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: i64, datatype: c_int, comm: c_int) -> c_int {
+MPI_Unpack_c PMPI_Unpack_c(inbuf: *mut c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: i64, datatype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Unpack_c(as_address(inbuf), insize, position, as_address(outbuf), outcount, Datatype::ours(datatype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Unpack_external PMPI_Unpack_external(datarep: *mut c_char, inbuf: *mut c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: c_int, datatype: c_int) -> c_int {
+MPI_Unpack_external PMPI_Unpack_external(datarep: *mut c_char, inbuf: *mut c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: c_int, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_Unpack_external(datarep, as_address(inbuf), insize, position, as_address(outbuf), outcount, Datatype::ours(datatype)))
 }
 }
 
 entry! {
-MPI_Unpack_external_c PMPI_Unpack_external_c(datarep: *mut c_char, inbuf: *mut c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: i64, datatype: c_int) -> c_int {
+MPI_Unpack_external_c PMPI_Unpack_external_c(datarep: *mut c_char, inbuf: *mut c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: i64, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_Unpack_external_c(datarep, as_address(inbuf), insize, position, as_address(outbuf), outcount, Datatype::ours(datatype)))
 }
 }

@@ -4,19 +4,19 @@
 use crate::entry::*;
 
 entry! {
-MPI_Allgather PMPI_Allgather(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Allgather PMPI_Allgather(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Allgather(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Allgather_c PMPI_Allgather_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Allgather_c PMPI_Allgather_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Allgather_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Allgather_init PMPI_Allgather_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Allgather_init PMPI_Allgather_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Allgather_init(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -25,7 +25,7 @@ answer(code)
 }
 
 entry! {
-MPI_Allgather_init_c PMPI_Allgather_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Allgather_init_c PMPI_Allgather_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Allgather_init_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -34,19 +34,19 @@ answer(code)
 }
 
 entry! {
-MPI_Allgatherv PMPI_Allgatherv(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Allgatherv PMPI_Allgatherv(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Allgatherv(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Allgatherv_c PMPI_Allgatherv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Allgatherv_c PMPI_Allgatherv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Allgatherv_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Allgatherv_init PMPI_Allgatherv_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Allgatherv_init PMPI_Allgatherv_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Allgatherv_init(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -55,7 +55,7 @@ answer(code)
 }
 
 entry! {
-MPI_Allgatherv_init_c PMPI_Allgatherv_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Allgatherv_init_c PMPI_Allgatherv_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Allgatherv_init_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -64,19 +64,19 @@ answer(code)
 }
 
 entry! {
-MPI_Allreduce PMPI_Allreduce(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int, comm: c_int) -> c_int {
+MPI_Allreduce PMPI_Allreduce(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Allreduce(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Allreduce_c PMPI_Allreduce_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: c_int, op: c_int, comm: c_int) -> c_int {
+MPI_Allreduce_c PMPI_Allreduce_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Allreduce_c(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Allreduce_init PMPI_Allreduce_init(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Allreduce_init PMPI_Allreduce_init(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Allreduce_init(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -85,7 +85,7 @@ answer(code)
 }
 
 entry! {
-MPI_Allreduce_init_c PMPI_Allreduce_init_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: c_int, op: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Allreduce_init_c PMPI_Allreduce_init_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Allreduce_init_c(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -94,19 +94,19 @@ answer(code)
 }
 
 entry! {
-MPI_Alltoall PMPI_Alltoall(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Alltoall PMPI_Alltoall(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Alltoall(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Alltoall_c PMPI_Alltoall_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Alltoall_c PMPI_Alltoall_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Alltoall_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Alltoall_init PMPI_Alltoall_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Alltoall_init PMPI_Alltoall_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Alltoall_init(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -115,7 +115,7 @@ answer(code)
 }
 
 entry! {
-MPI_Alltoall_init_c PMPI_Alltoall_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Alltoall_init_c PMPI_Alltoall_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Alltoall_init_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -124,19 +124,19 @@ answer(code)
 }
 
 entry! {
-MPI_Alltoallv PMPI_Alltoallv(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Alltoallv PMPI_Alltoallv(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Alltoallv(as_address(sendbuf), sendcounts, sdispls, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, rdispls, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Alltoallv_c PMPI_Alltoallv_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Alltoallv_c PMPI_Alltoallv_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Alltoallv_c(as_address(sendbuf), sendcounts, sdispls, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, rdispls, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Alltoallv_init PMPI_Alltoallv_init(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Alltoallv_init PMPI_Alltoallv_init(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Alltoallv_init(as_address(sendbuf), sendcounts, sdispls, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, rdispls, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -145,7 +145,7 @@ answer(code)
 }
 
 entry! {
-MPI_Alltoallv_init_c PMPI_Alltoallv_init_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Alltoallv_init_c PMPI_Alltoallv_init_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Alltoallv_init_c(as_address(sendbuf), sendcounts, sdispls, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, rdispls, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -154,7 +154,7 @@ answer(code)
 }
 
 entry! {
-MPI_Alltoallw PMPI_Alltoallw(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtypes: *mut c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtypes: *mut c_int, comm: c_int) -> c_int {
+MPI_Alltoallw PMPI_Alltoallw(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtypes: *mut TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtypes: *mut TheirHandle, comm: TheirHandle) -> c_int {
 let mut sendtypes_c = List::<Datatype>::new(sendtypes, || peers_unless_in_place(sendbuf, comm));
 let mut recvtypes_c = List::<Datatype>::new(recvtypes, || peers(comm));
 answer(c::oxmpi_Alltoallw(as_address(sendbuf), sendcounts, sdispls, sendtypes_c.ptr(), as_address(recvbuf), recvcounts, rdispls, recvtypes_c.ptr(), Comm::ours(comm)))
@@ -162,7 +162,7 @@ answer(c::oxmpi_Alltoallw(as_address(sendbuf), sendcounts, sdispls, sendtypes_c.
 }
 
 entry! {
-MPI_Alltoallw_c PMPI_Alltoallw_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtypes: *mut c_int, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtypes: *mut c_int, comm: c_int) -> c_int {
+MPI_Alltoallw_c PMPI_Alltoallw_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtypes: *mut TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtypes: *mut TheirHandle, comm: TheirHandle) -> c_int {
 let mut sendtypes_c = List::<Datatype>::new(sendtypes, || peers_unless_in_place(sendbuf, comm));
 let mut recvtypes_c = List::<Datatype>::new(recvtypes, || peers(comm));
 answer(c::oxmpi_Alltoallw_c(as_address(sendbuf), sendcounts, sdispls, sendtypes_c.ptr(), as_address(recvbuf), recvcounts, rdispls, recvtypes_c.ptr(), Comm::ours(comm)))
@@ -170,7 +170,7 @@ answer(c::oxmpi_Alltoallw_c(as_address(sendbuf), sendcounts, sdispls, sendtypes_
 }
 
 entry! {
-MPI_Alltoallw_init PMPI_Alltoallw_init(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtypes: *mut c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtypes: *mut c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Alltoallw_init PMPI_Alltoallw_init(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtypes: *mut TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtypes: *mut TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut sendtypes_c = List::<Datatype>::new(sendtypes, || peers_unless_in_place(sendbuf, comm));
 let mut recvtypes_c = List::<Datatype>::new(recvtypes, || peers(comm));
 let mut request_c = Place::<Request>::out(request);
@@ -181,7 +181,7 @@ answer(code)
 }
 
 entry! {
-MPI_Alltoallw_init_c PMPI_Alltoallw_init_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtypes: *mut c_int, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtypes: *mut c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Alltoallw_init_c PMPI_Alltoallw_init_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtypes: *mut TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtypes: *mut TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut sendtypes_c = List::<Datatype>::new(sendtypes, || peers_unless_in_place(sendbuf, comm));
 let mut recvtypes_c = List::<Datatype>::new(recvtypes, || peers(comm));
 let mut request_c = Place::<Request>::out(request);
@@ -192,13 +192,13 @@ answer(code)
 }
 
 entry! {
-MPI_Barrier PMPI_Barrier(comm: c_int) -> c_int {
+MPI_Barrier PMPI_Barrier(comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Barrier(Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Barrier_init PMPI_Barrier_init(comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Barrier_init PMPI_Barrier_init(comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Barrier_init(Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -207,19 +207,19 @@ answer(code)
 }
 
 entry! {
-MPI_Bcast PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype: c_int, root: c_int, comm: c_int) -> c_int {
+MPI_Bcast PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype: TheirHandle, root: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Bcast(as_address(buffer), count, Datatype::ours(datatype), Rank::ours(root), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Bcast_c PMPI_Bcast_c(buffer: *mut c_void, count: i64, datatype: c_int, root: c_int, comm: c_int) -> c_int {
+MPI_Bcast_c PMPI_Bcast_c(buffer: *mut c_void, count: i64, datatype: TheirHandle, root: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Bcast_c(as_address(buffer), count, Datatype::ours(datatype), Rank::ours(root), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Bcast_init PMPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: c_int, root: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Bcast_init PMPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: TheirHandle, root: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Bcast_init(as_address(buffer), count, Datatype::ours(datatype), Rank::ours(root), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -228,7 +228,7 @@ answer(code)
 }
 
 entry! {
-MPI_Bcast_init_c PMPI_Bcast_init_c(buffer: *mut c_void, count: i64, datatype: c_int, root: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Bcast_init_c PMPI_Bcast_init_c(buffer: *mut c_void, count: i64, datatype: TheirHandle, root: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Bcast_init_c(as_address(buffer), count, Datatype::ours(datatype), Rank::ours(root), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -237,19 +237,19 @@ answer(code)
 }
 
 entry! {
-MPI_Exscan PMPI_Exscan(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int, comm: c_int) -> c_int {
+MPI_Exscan PMPI_Exscan(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Exscan(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Exscan_c PMPI_Exscan_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: c_int, op: c_int, comm: c_int) -> c_int {
+MPI_Exscan_c PMPI_Exscan_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Exscan_c(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Exscan_init PMPI_Exscan_init(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Exscan_init PMPI_Exscan_init(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Exscan_init(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -258,7 +258,7 @@ answer(code)
 }
 
 entry! {
-MPI_Exscan_init_c PMPI_Exscan_init_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: c_int, op: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Exscan_init_c PMPI_Exscan_init_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Exscan_init_c(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -267,19 +267,19 @@ answer(code)
 }
 
 entry! {
-MPI_Gather PMPI_Gather(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, root: c_int, comm: c_int) -> c_int {
+MPI_Gather PMPI_Gather(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, root: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Gather(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Gather_c PMPI_Gather_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, root: c_int, comm: c_int) -> c_int {
+MPI_Gather_c PMPI_Gather_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, root: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Gather_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Gather_init PMPI_Gather_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, root: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Gather_init PMPI_Gather_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, root: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Gather_init(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -288,7 +288,7 @@ answer(code)
 }
 
 entry! {
-MPI_Gather_init_c PMPI_Gather_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, root: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Gather_init_c PMPI_Gather_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, root: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Gather_init_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -297,19 +297,19 @@ answer(code)
 }
 
 entry! {
-MPI_Gatherv PMPI_Gatherv(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: c_int, root: c_int, comm: c_int) -> c_int {
+MPI_Gatherv PMPI_Gatherv(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: TheirHandle, root: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Gatherv(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Gatherv_c PMPI_Gatherv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: c_int, root: c_int, comm: c_int) -> c_int {
+MPI_Gatherv_c PMPI_Gatherv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: TheirHandle, root: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Gatherv_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Gatherv_init PMPI_Gatherv_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: c_int, root: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Gatherv_init PMPI_Gatherv_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: TheirHandle, root: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Gatherv_init(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -318,7 +318,7 @@ answer(code)
 }
 
 entry! {
-MPI_Gatherv_init_c PMPI_Gatherv_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: c_int, root: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Gatherv_init_c PMPI_Gatherv_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: TheirHandle, root: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Gatherv_init_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -327,7 +327,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iallgather PMPI_Iallgather(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iallgather PMPI_Iallgather(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iallgather(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -336,7 +336,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iallgather_c PMPI_Iallgather_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iallgather_c PMPI_Iallgather_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iallgather_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -345,7 +345,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iallgatherv PMPI_Iallgatherv(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iallgatherv PMPI_Iallgatherv(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iallgatherv(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -354,7 +354,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iallgatherv_c PMPI_Iallgatherv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iallgatherv_c PMPI_Iallgatherv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iallgatherv_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -363,7 +363,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iallreduce PMPI_Iallreduce(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iallreduce PMPI_Iallreduce(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iallreduce(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -372,7 +372,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iallreduce_c PMPI_Iallreduce_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: c_int, op: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iallreduce_c PMPI_Iallreduce_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iallreduce_c(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -381,7 +381,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ialltoall PMPI_Ialltoall(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ialltoall PMPI_Ialltoall(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ialltoall(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -390,7 +390,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ialltoall_c PMPI_Ialltoall_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ialltoall_c PMPI_Ialltoall_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ialltoall_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -399,7 +399,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ialltoallv PMPI_Ialltoallv(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ialltoallv PMPI_Ialltoallv(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ialltoallv(as_address(sendbuf), sendcounts, sdispls, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, rdispls, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -408,7 +408,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ialltoallv_c PMPI_Ialltoallv_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ialltoallv_c PMPI_Ialltoallv_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ialltoallv_c(as_address(sendbuf), sendcounts, sdispls, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, rdispls, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -417,7 +417,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ialltoallw PMPI_Ialltoallw(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtypes: *mut c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtypes: *mut c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ialltoallw PMPI_Ialltoallw(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtypes: *mut TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtypes: *mut TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut sendtypes_c = List::<Datatype>::new(sendtypes, || peers_unless_in_place(sendbuf, comm));
 let mut recvtypes_c = List::<Datatype>::new(recvtypes, || peers(comm));
 let mut request_c = Place::<Request>::out(request);
@@ -428,7 +428,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ialltoallw_c PMPI_Ialltoallw_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtypes: *mut c_int, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtypes: *mut c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ialltoallw_c PMPI_Ialltoallw_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtypes: *mut TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtypes: *mut TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut sendtypes_c = List::<Datatype>::new(sendtypes, || peers_unless_in_place(sendbuf, comm));
 let mut recvtypes_c = List::<Datatype>::new(recvtypes, || peers(comm));
 let mut request_c = Place::<Request>::out(request);
@@ -439,7 +439,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ibarrier PMPI_Ibarrier(comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ibarrier PMPI_Ibarrier(comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ibarrier(Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -448,7 +448,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ibcast PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: c_int, root: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ibcast PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: TheirHandle, root: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ibcast(as_address(buffer), count, Datatype::ours(datatype), Rank::ours(root), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -457,7 +457,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ibcast_c PMPI_Ibcast_c(buffer: *mut c_void, count: i64, datatype: c_int, root: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ibcast_c PMPI_Ibcast_c(buffer: *mut c_void, count: i64, datatype: TheirHandle, root: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ibcast_c(as_address(buffer), count, Datatype::ours(datatype), Rank::ours(root), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -466,7 +466,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iexscan PMPI_Iexscan(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iexscan PMPI_Iexscan(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iexscan(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -475,7 +475,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iexscan_c PMPI_Iexscan_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: c_int, op: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iexscan_c PMPI_Iexscan_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iexscan_c(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -484,7 +484,7 @@ answer(code)
 }
 
 entry! {
-MPI_Igather PMPI_Igather(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, root: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Igather PMPI_Igather(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, root: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Igather(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -493,7 +493,7 @@ answer(code)
 }
 
 entry! {
-MPI_Igather_c PMPI_Igather_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, root: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Igather_c PMPI_Igather_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, root: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Igather_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -502,7 +502,7 @@ answer(code)
 }
 
 entry! {
-MPI_Igatherv PMPI_Igatherv(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: c_int, root: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Igatherv PMPI_Igatherv(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: TheirHandle, root: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Igatherv(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -511,7 +511,7 @@ answer(code)
 }
 
 entry! {
-MPI_Igatherv_c PMPI_Igatherv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: c_int, root: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Igatherv_c PMPI_Igatherv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: TheirHandle, root: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Igatherv_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -520,7 +520,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ireduce PMPI_Ireduce(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int, root: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ireduce PMPI_Ireduce(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle, root: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ireduce(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Rank::ours(root), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -529,7 +529,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ireduce_c PMPI_Ireduce_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: c_int, op: c_int, root: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ireduce_c PMPI_Ireduce_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle, root: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ireduce_c(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Rank::ours(root), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -538,7 +538,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ireduce_scatter PMPI_Ireduce_scatter(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut c_int, datatype: c_int, op: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ireduce_scatter PMPI_Ireduce_scatter(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ireduce_scatter(as_address(sendbuf), as_address(recvbuf), recvcounts, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -547,7 +547,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ireduce_scatter_c PMPI_Ireduce_scatter_c(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut i64, datatype: c_int, op: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ireduce_scatter_c PMPI_Ireduce_scatter_c(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ireduce_scatter_c(as_address(sendbuf), as_address(recvbuf), recvcounts, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -556,7 +556,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ireduce_scatter_block PMPI_Ireduce_scatter_block(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: c_int, op: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ireduce_scatter_block PMPI_Ireduce_scatter_block(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ireduce_scatter_block(as_address(sendbuf), as_address(recvbuf), recvcount, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -565,7 +565,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ireduce_scatter_block_c PMPI_Ireduce_scatter_block_c(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: i64, datatype: c_int, op: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ireduce_scatter_block_c PMPI_Ireduce_scatter_block_c(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ireduce_scatter_block_c(as_address(sendbuf), as_address(recvbuf), recvcount, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -574,7 +574,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iscan PMPI_Iscan(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iscan PMPI_Iscan(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iscan(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -583,7 +583,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iscan_c PMPI_Iscan_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: c_int, op: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iscan_c PMPI_Iscan_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iscan_c(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -592,7 +592,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iscatter PMPI_Iscatter(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, root: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iscatter PMPI_Iscatter(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, root: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iscatter(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -601,7 +601,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iscatter_c PMPI_Iscatter_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, root: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iscatter_c PMPI_Iscatter_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, root: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iscatter_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -610,7 +610,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iscatterv PMPI_Iscatterv(sendbuf: *mut c_void, sendcounts: *mut c_int, displs: *mut c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, root: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iscatterv PMPI_Iscatterv(sendbuf: *mut c_void, sendcounts: *mut c_int, displs: *mut c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, root: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iscatterv(as_address(sendbuf), sendcounts, displs, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -619,7 +619,7 @@ answer(code)
 }
 
 entry! {
-MPI_Iscatterv_c PMPI_Iscatterv_c(sendbuf: *mut c_void, sendcounts: *mut i64, displs: *mut i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, root: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Iscatterv_c PMPI_Iscatterv_c(sendbuf: *mut c_void, sendcounts: *mut i64, displs: *mut i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, root: c_int, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Iscatterv_c(as_address(sendbuf), sendcounts, displs, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -628,13 +628,13 @@ answer(code)
 }
 
 entry! {
-MPI_Op_commutative PMPI_Op_commutative(op: c_int, commute: *mut c_int) -> c_int {
+MPI_Op_commutative PMPI_Op_commutative(op: TheirHandle, commute: *mut c_int) -> c_int {
 answer(c::oxmpi_Op_commutative(Op::ours(op), commute))
 }
 }
 
 entry! {
-MPI_Op_free PMPI_Op_free(op: *mut c_int) -> c_int {
+MPI_Op_free PMPI_Op_free(op: *mut TheirHandle) -> c_int {
 let mut op_c = Place::<Op>::inout(op);
 let code = c::oxmpi_Op_free(op_c.ptr());
 op_c.put();
@@ -643,19 +643,19 @@ answer(code)
 }
 
 entry! {
-MPI_Reduce PMPI_Reduce(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int, root: c_int, comm: c_int) -> c_int {
+MPI_Reduce PMPI_Reduce(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle, root: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Reduce(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Rank::ours(root), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Reduce_c PMPI_Reduce_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: c_int, op: c_int, root: c_int, comm: c_int) -> c_int {
+MPI_Reduce_c PMPI_Reduce_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle, root: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Reduce_c(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Rank::ours(root), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Reduce_init PMPI_Reduce_init(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int, root: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Reduce_init PMPI_Reduce_init(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle, root: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Reduce_init(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Rank::ours(root), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -664,7 +664,7 @@ answer(code)
 }
 
 entry! {
-MPI_Reduce_init_c PMPI_Reduce_init_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: c_int, op: c_int, root: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Reduce_init_c PMPI_Reduce_init_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle, root: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Reduce_init_c(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Rank::ours(root), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -673,43 +673,43 @@ answer(code)
 }
 
 entry! {
-MPI_Reduce_local PMPI_Reduce_local(inbuf: *mut c_void, inoutbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int) -> c_int {
+MPI_Reduce_local PMPI_Reduce_local(inbuf: *mut c_void, inoutbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle) -> c_int {
 answer(c::oxmpi_Reduce_local(as_address(inbuf), as_address(inoutbuf), count, Datatype::ours(datatype), Op::ours(op)))
 }
 }
 
 entry! {
-MPI_Reduce_local_c PMPI_Reduce_local_c(inbuf: *mut c_void, inoutbuf: *mut c_void, count: i64, datatype: c_int, op: c_int) -> c_int {
+MPI_Reduce_local_c PMPI_Reduce_local_c(inbuf: *mut c_void, inoutbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle) -> c_int {
 answer(c::oxmpi_Reduce_local_c(as_address(inbuf), as_address(inoutbuf), count, Datatype::ours(datatype), Op::ours(op)))
 }
 }
 
 entry! {
-MPI_Reduce_scatter PMPI_Reduce_scatter(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut c_int, datatype: c_int, op: c_int, comm: c_int) -> c_int {
+MPI_Reduce_scatter PMPI_Reduce_scatter(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Reduce_scatter(as_address(sendbuf), as_address(recvbuf), recvcounts, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Reduce_scatter_c PMPI_Reduce_scatter_c(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut i64, datatype: c_int, op: c_int, comm: c_int) -> c_int {
+MPI_Reduce_scatter_c PMPI_Reduce_scatter_c(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Reduce_scatter_c(as_address(sendbuf), as_address(recvbuf), recvcounts, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Reduce_scatter_block PMPI_Reduce_scatter_block(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: c_int, op: c_int, comm: c_int) -> c_int {
+MPI_Reduce_scatter_block PMPI_Reduce_scatter_block(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Reduce_scatter_block(as_address(sendbuf), as_address(recvbuf), recvcount, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: i64, datatype: c_int, op: c_int, comm: c_int) -> c_int {
+MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Reduce_scatter_block_c(as_address(sendbuf), as_address(recvbuf), recvcount, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Reduce_scatter_block_init PMPI_Reduce_scatter_block_init(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: c_int, op: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Reduce_scatter_block_init PMPI_Reduce_scatter_block_init(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Reduce_scatter_block_init(as_address(sendbuf), as_address(recvbuf), recvcount, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -718,7 +718,7 @@ answer(code)
 }
 
 entry! {
-MPI_Reduce_scatter_block_init_c PMPI_Reduce_scatter_block_init_c(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: i64, datatype: c_int, op: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Reduce_scatter_block_init_c PMPI_Reduce_scatter_block_init_c(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcount: i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Reduce_scatter_block_init_c(as_address(sendbuf), as_address(recvbuf), recvcount, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -727,7 +727,7 @@ answer(code)
 }
 
 entry! {
-MPI_Reduce_scatter_init PMPI_Reduce_scatter_init(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut c_int, datatype: c_int, op: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Reduce_scatter_init PMPI_Reduce_scatter_init(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Reduce_scatter_init(as_address(sendbuf), as_address(recvbuf), recvcounts, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -736,7 +736,7 @@ answer(code)
 }
 
 entry! {
-MPI_Reduce_scatter_init_c PMPI_Reduce_scatter_init_c(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut i64, datatype: c_int, op: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Reduce_scatter_init_c PMPI_Reduce_scatter_init_c(sendbuf: *mut c_void, recvbuf: *mut c_void, recvcounts: *mut i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Reduce_scatter_init_c(as_address(sendbuf), as_address(recvbuf), recvcounts, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -745,19 +745,19 @@ answer(code)
 }
 
 entry! {
-MPI_Scan PMPI_Scan(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int, comm: c_int) -> c_int {
+MPI_Scan PMPI_Scan(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Scan(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Scan_c PMPI_Scan_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: c_int, op: c_int, comm: c_int) -> c_int {
+MPI_Scan_c PMPI_Scan_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Scan_c(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Scan_init PMPI_Scan_init(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: c_int, op: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Scan_init PMPI_Scan_init(sendbuf: *mut c_void, recvbuf: *mut c_void, count: c_int, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Scan_init(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -766,7 +766,7 @@ answer(code)
 }
 
 entry! {
-MPI_Scan_init_c PMPI_Scan_init_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: c_int, op: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Scan_init_c PMPI_Scan_init_c(sendbuf: *mut c_void, recvbuf: *mut c_void, count: i64, datatype: TheirHandle, op: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Scan_init_c(as_address(sendbuf), as_address(recvbuf), count, Datatype::ours(datatype), Op::ours(op), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -775,19 +775,19 @@ answer(code)
 }
 
 entry! {
-MPI_Scatter PMPI_Scatter(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, root: c_int, comm: c_int) -> c_int {
+MPI_Scatter PMPI_Scatter(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, root: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Scatter(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Scatter_c PMPI_Scatter_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, root: c_int, comm: c_int) -> c_int {
+MPI_Scatter_c PMPI_Scatter_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, root: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Scatter_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Scatter_init PMPI_Scatter_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, root: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Scatter_init PMPI_Scatter_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, root: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Scatter_init(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -796,7 +796,7 @@ answer(code)
 }
 
 entry! {
-MPI_Scatter_init_c PMPI_Scatter_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, root: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Scatter_init_c PMPI_Scatter_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, root: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Scatter_init_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -805,19 +805,19 @@ answer(code)
 }
 
 entry! {
-MPI_Scatterv PMPI_Scatterv(sendbuf: *mut c_void, sendcounts: *mut c_int, displs: *mut c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, root: c_int, comm: c_int) -> c_int {
+MPI_Scatterv PMPI_Scatterv(sendbuf: *mut c_void, sendcounts: *mut c_int, displs: *mut c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, root: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Scatterv(as_address(sendbuf), sendcounts, displs, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Scatterv_c PMPI_Scatterv_c(sendbuf: *mut c_void, sendcounts: *mut i64, displs: *mut i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, root: c_int, comm: c_int) -> c_int {
+MPI_Scatterv_c PMPI_Scatterv_c(sendbuf: *mut c_void, sendcounts: *mut i64, displs: *mut i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, root: c_int, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Scatterv_c(as_address(sendbuf), sendcounts, displs, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Scatterv_init PMPI_Scatterv_init(sendbuf: *mut c_void, sendcounts: *mut c_int, displs: *mut c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, root: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Scatterv_init PMPI_Scatterv_init(sendbuf: *mut c_void, sendcounts: *mut c_int, displs: *mut c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, root: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Scatterv_init(as_address(sendbuf), sendcounts, displs, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -826,19 +826,10 @@ answer(code)
 }
 
 entry! {
-MPI_Scatterv_init_c PMPI_Scatterv_init_c(sendbuf: *mut c_void, sendcounts: *mut i64, displs: *mut i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, root: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Scatterv_init_c PMPI_Scatterv_init_c(sendbuf: *mut c_void, sendcounts: *mut i64, displs: *mut i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, root: c_int, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Scatterv_init_c(as_address(sendbuf), sendcounts, displs, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Rank::ours(root), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
-answer(code)
-}
-}
-
-entry! {
-MPI_Type_get_value_index PMPI_Type_get_value_index(value_type: c_int, index_type: c_int, pair_type: *mut c_int) -> c_int {
-let mut pair_type_c = Place::<Datatype>::out(pair_type);
-let code = c::oxmpi_Type_get_value_index(Datatype::ours(value_type), Datatype::ours(index_type), pair_type_c.ptr());
-pair_type_c.put();
 answer(code)
 }
 }

@@ -4,7 +4,7 @@
 use crate::entry::*;
 
 entry! {
-MPI_Comm_compare PMPI_Comm_compare(comm1: c_int, comm2: c_int, result: *mut c_int) -> c_int {
+MPI_Comm_compare PMPI_Comm_compare(comm1: TheirHandle, comm2: TheirHandle, result: *mut c_int) -> c_int {
 let mut result_c = Place::<Comparison>::out(result);
 let code = c::oxmpi_Comm_compare(Comm::ours(comm1), Comm::ours(comm2), result_c.ptr());
 result_c.put();
@@ -13,7 +13,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_create PMPI_Comm_create(comm: c_int, group: c_int, newcomm: *mut c_int) -> c_int {
+MPI_Comm_create PMPI_Comm_create(comm: TheirHandle, group: TheirHandle, newcomm: *mut TheirHandle) -> c_int {
 let mut newcomm_c = Place::<Comm>::out(newcomm);
 let code = c::oxmpi_Comm_create(Comm::ours(comm), Group::ours(group), newcomm_c.ptr());
 newcomm_c.put();
@@ -22,7 +22,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_create_from_group PMPI_Comm_create_from_group(group: c_int, stringtag: *mut c_char, info: c_int, errhandler: c_int, newcomm: *mut c_int) -> c_int {
+MPI_Comm_create_from_group PMPI_Comm_create_from_group(group: TheirHandle, stringtag: *mut c_char, info: TheirHandle, errhandler: TheirHandle, newcomm: *mut TheirHandle) -> c_int {
 let mut newcomm_c = Place::<Comm>::out(newcomm);
 let code = c::oxmpi_Comm_create_from_group(Group::ours(group), stringtag, Info::ours(info), Errhandler::ours(errhandler), newcomm_c.ptr());
 newcomm_c.put();
@@ -31,7 +31,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_create_group PMPI_Comm_create_group(comm: c_int, group: c_int, tag: c_int, newcomm: *mut c_int) -> c_int {
+MPI_Comm_create_group PMPI_Comm_create_group(comm: TheirHandle, group: TheirHandle, tag: c_int, newcomm: *mut TheirHandle) -> c_int {
 let mut newcomm_c = Place::<Comm>::out(newcomm);
 let code = c::oxmpi_Comm_create_group(Comm::ours(comm), Group::ours(group), Tag::ours(tag), newcomm_c.ptr());
 newcomm_c.put();
@@ -40,13 +40,13 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_delete_attr PMPI_Comm_delete_attr(comm: c_int, comm_keyval: c_int) -> c_int {
+MPI_Comm_delete_attr PMPI_Comm_delete_attr(comm: TheirHandle, comm_keyval: c_int) -> c_int {
 answer(c::oxmpi_Comm_delete_attr(Comm::ours(comm), Keyval::ours(comm_keyval)))
 }
 }
 
 entry! {
-MPI_Comm_dup PMPI_Comm_dup(comm: c_int, newcomm: *mut c_int) -> c_int {
+MPI_Comm_dup PMPI_Comm_dup(comm: TheirHandle, newcomm: *mut TheirHandle) -> c_int {
 let mut newcomm_c = Place::<Comm>::out(newcomm);
 let code = c::oxmpi_Comm_dup(Comm::ours(comm), newcomm_c.ptr());
 newcomm_c.put();
@@ -55,7 +55,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_dup_with_info PMPI_Comm_dup_with_info(comm: c_int, info: c_int, newcomm: *mut c_int) -> c_int {
+MPI_Comm_dup_with_info PMPI_Comm_dup_with_info(comm: TheirHandle, info: TheirHandle, newcomm: *mut TheirHandle) -> c_int {
 let mut newcomm_c = Place::<Comm>::out(newcomm);
 let code = c::oxmpi_Comm_dup_with_info(Comm::ours(comm), Info::ours(info), newcomm_c.ptr());
 newcomm_c.put();
@@ -64,7 +64,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_free PMPI_Comm_free(comm: *mut c_int) -> c_int {
+MPI_Comm_free PMPI_Comm_free(comm: *mut TheirHandle) -> c_int {
 let mut comm_c = Place::<Comm>::inout(comm);
 let code = c::oxmpi_Comm_free(comm_c.ptr());
 comm_c.put();
@@ -82,7 +82,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_get_info PMPI_Comm_get_info(comm: c_int, info_used: *mut c_int) -> c_int {
+MPI_Comm_get_info PMPI_Comm_get_info(comm: TheirHandle, info_used: *mut TheirHandle) -> c_int {
 let mut info_used_c = Place::<Info>::out(info_used);
 let code = c::oxmpi_Comm_get_info(Comm::ours(comm), info_used_c.ptr());
 info_used_c.put();
@@ -91,13 +91,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_get_name PMPI_Comm_get_name(comm: c_int, comm_name: *mut c_char, resultlen: *mut c_int) -> c_int {
-answer(c::oxmpi_Comm_get_name(Comm::ours(comm), comm_name, resultlen))
-}
-}
-
-entry! {
-MPI_Comm_group PMPI_Comm_group(comm: c_int, group: *mut c_int) -> c_int {
+MPI_Comm_group PMPI_Comm_group(comm: TheirHandle, group: *mut TheirHandle) -> c_int {
 let mut group_c = Place::<Group>::out(group);
 let code = c::oxmpi_Comm_group(Comm::ours(comm), group_c.ptr());
 group_c.put();
@@ -106,7 +100,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_idup PMPI_Comm_idup(comm: c_int, newcomm: *mut c_int, request: *mut c_int) -> c_int {
+MPI_Comm_idup PMPI_Comm_idup(comm: TheirHandle, newcomm: *mut TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut newcomm_c = Place::<Comm>::out(newcomm);
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Comm_idup(Comm::ours(comm), newcomm_c.ptr(), request_c.ptr());
@@ -117,7 +111,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_idup_with_info PMPI_Comm_idup_with_info(comm: c_int, info: c_int, newcomm: *mut c_int, request: *mut c_int) -> c_int {
+MPI_Comm_idup_with_info PMPI_Comm_idup_with_info(comm: TheirHandle, info: TheirHandle, newcomm: *mut TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut newcomm_c = Place::<Comm>::out(newcomm);
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Comm_idup_with_info(Comm::ours(comm), Info::ours(info), newcomm_c.ptr(), request_c.ptr());
@@ -128,7 +122,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_rank PMPI_Comm_rank(comm: c_int, rank: *mut c_int) -> c_int {
+MPI_Comm_rank PMPI_Comm_rank(comm: TheirHandle, rank: *mut c_int) -> c_int {
 let mut rank_c = Place::<Rank>::out(rank);
 let code = c::oxmpi_Comm_rank(Comm::ours(comm), rank_c.ptr());
 rank_c.put();
@@ -137,7 +131,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_remote_group PMPI_Comm_remote_group(comm: c_int, group: *mut c_int) -> c_int {
+MPI_Comm_remote_group PMPI_Comm_remote_group(comm: TheirHandle, group: *mut TheirHandle) -> c_int {
 let mut group_c = Place::<Group>::out(group);
 let code = c::oxmpi_Comm_remote_group(Comm::ours(comm), group_c.ptr());
 group_c.put();
@@ -146,37 +140,37 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_remote_size PMPI_Comm_remote_size(comm: c_int, size: *mut c_int) -> c_int {
+MPI_Comm_remote_size PMPI_Comm_remote_size(comm: TheirHandle, size: *mut c_int) -> c_int {
 answer(c::oxmpi_Comm_remote_size(Comm::ours(comm), size))
 }
 }
 
 entry! {
-MPI_Comm_set_attr PMPI_Comm_set_attr(comm: c_int, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int {
+MPI_Comm_set_attr PMPI_Comm_set_attr(comm: TheirHandle, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int {
 answer(c::oxmpi_Comm_set_attr(Comm::ours(comm), Keyval::ours(comm_keyval), attribute_val))
 }
 }
 
 entry! {
-MPI_Comm_set_info PMPI_Comm_set_info(comm: c_int, info: c_int) -> c_int {
+MPI_Comm_set_info PMPI_Comm_set_info(comm: TheirHandle, info: TheirHandle) -> c_int {
 answer(c::oxmpi_Comm_set_info(Comm::ours(comm), Info::ours(info)))
 }
 }
 
 entry! {
-MPI_Comm_set_name PMPI_Comm_set_name(comm: c_int, comm_name: *mut c_char) -> c_int {
+MPI_Comm_set_name PMPI_Comm_set_name(comm: TheirHandle, comm_name: *mut c_char) -> c_int {
 answer(c::oxmpi_Comm_set_name(Comm::ours(comm), comm_name))
 }
 }
 
 entry! {
-MPI_Comm_size PMPI_Comm_size(comm: c_int, size: *mut c_int) -> c_int {
+MPI_Comm_size PMPI_Comm_size(comm: TheirHandle, size: *mut c_int) -> c_int {
 answer(c::oxmpi_Comm_size(Comm::ours(comm), size))
 }
 }
 
 entry! {
-MPI_Comm_split PMPI_Comm_split(comm: c_int, color: c_int, key: c_int, newcomm: *mut c_int) -> c_int {
+MPI_Comm_split PMPI_Comm_split(comm: TheirHandle, color: c_int, key: c_int, newcomm: *mut TheirHandle) -> c_int {
 let mut newcomm_c = Place::<Comm>::out(newcomm);
 let code = c::oxmpi_Comm_split(Comm::ours(comm), color, key, newcomm_c.ptr());
 newcomm_c.put();
@@ -185,7 +179,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_split_type PMPI_Comm_split_type(comm: c_int, split_type: c_int, key: c_int, info: c_int, newcomm: *mut c_int) -> c_int {
+MPI_Comm_split_type PMPI_Comm_split_type(comm: TheirHandle, split_type: c_int, key: c_int, info: TheirHandle, newcomm: *mut TheirHandle) -> c_int {
 let mut newcomm_c = Place::<Comm>::out(newcomm);
 let code = c::oxmpi_Comm_split_type(Comm::ours(comm), SplitType::ours(split_type), key, Info::ours(info), newcomm_c.ptr());
 newcomm_c.put();
@@ -194,13 +188,13 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_test_inter PMPI_Comm_test_inter(comm: c_int, flag: *mut c_int) -> c_int {
+MPI_Comm_test_inter PMPI_Comm_test_inter(comm: TheirHandle, flag: *mut c_int) -> c_int {
 answer(c::oxmpi_Comm_test_inter(Comm::ours(comm), flag))
 }
 }
 
 entry! {
-MPI_Group_compare PMPI_Group_compare(group1: c_int, group2: c_int, result: *mut c_int) -> c_int {
+MPI_Group_compare PMPI_Group_compare(group1: TheirHandle, group2: TheirHandle, result: *mut c_int) -> c_int {
 let mut result_c = Place::<Comparison>::out(result);
 let code = c::oxmpi_Group_compare(Group::ours(group1), Group::ours(group2), result_c.ptr());
 result_c.put();
@@ -209,7 +203,7 @@ answer(code)
 }
 
 entry! {
-MPI_Group_difference PMPI_Group_difference(group1: c_int, group2: c_int, newgroup: *mut c_int) -> c_int {
+MPI_Group_difference PMPI_Group_difference(group1: TheirHandle, group2: TheirHandle, newgroup: *mut TheirHandle) -> c_int {
 let mut newgroup_c = Place::<Group>::out(newgroup);
 let code = c::oxmpi_Group_difference(Group::ours(group1), Group::ours(group2), newgroup_c.ptr());
 newgroup_c.put();
@@ -218,7 +212,7 @@ answer(code)
 }
 
 entry! {
-MPI_Group_excl PMPI_Group_excl(group: c_int, n: c_int, ranks: *mut c_int, newgroup: *mut c_int) -> c_int {
+MPI_Group_excl PMPI_Group_excl(group: TheirHandle, n: c_int, ranks: *mut c_int, newgroup: *mut TheirHandle) -> c_int {
 let mut newgroup_c = Place::<Group>::out(newgroup);
 let code = c::oxmpi_Group_excl(Group::ours(group), n, ranks, newgroup_c.ptr());
 newgroup_c.put();
@@ -227,7 +221,7 @@ answer(code)
 }
 
 entry! {
-MPI_Group_free PMPI_Group_free(group: *mut c_int) -> c_int {
+MPI_Group_free PMPI_Group_free(group: *mut TheirHandle) -> c_int {
 let mut group_c = Place::<Group>::inout(group);
 let code = c::oxmpi_Group_free(group_c.ptr());
 group_c.put();
@@ -236,7 +230,7 @@ answer(code)
 }
 
 entry! {
-MPI_Group_from_session_pset PMPI_Group_from_session_pset(session: c_int, pset_name: *mut c_char, newgroup: *mut c_int) -> c_int {
+MPI_Group_from_session_pset PMPI_Group_from_session_pset(session: TheirHandle, pset_name: *mut c_char, newgroup: *mut TheirHandle) -> c_int {
 let mut newgroup_c = Place::<Group>::out(newgroup);
 let code = c::oxmpi_Group_from_session_pset(Session::ours(session), pset_name, newgroup_c.ptr());
 newgroup_c.put();
@@ -245,7 +239,7 @@ answer(code)
 }
 
 entry! {
-MPI_Group_incl PMPI_Group_incl(group: c_int, n: c_int, ranks: *mut c_int, newgroup: *mut c_int) -> c_int {
+MPI_Group_incl PMPI_Group_incl(group: TheirHandle, n: c_int, ranks: *mut c_int, newgroup: *mut TheirHandle) -> c_int {
 let mut newgroup_c = Place::<Group>::out(newgroup);
 let code = c::oxmpi_Group_incl(Group::ours(group), n, ranks, newgroup_c.ptr());
 newgroup_c.put();
@@ -254,7 +248,7 @@ answer(code)
 }
 
 entry! {
-MPI_Group_intersection PMPI_Group_intersection(group1: c_int, group2: c_int, newgroup: *mut c_int) -> c_int {
+MPI_Group_intersection PMPI_Group_intersection(group1: TheirHandle, group2: TheirHandle, newgroup: *mut TheirHandle) -> c_int {
 let mut newgroup_c = Place::<Group>::out(newgroup);
 let code = c::oxmpi_Group_intersection(Group::ours(group1), Group::ours(group2), newgroup_c.ptr());
 newgroup_c.put();
@@ -263,7 +257,7 @@ answer(code)
 }
 
 entry! {
-MPI_Group_range_excl PMPI_Group_range_excl(group: c_int, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut c_int) -> c_int {
+MPI_Group_range_excl PMPI_Group_range_excl(group: TheirHandle, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut TheirHandle) -> c_int {
 let mut newgroup_c = Place::<Group>::out(newgroup);
 let code = c::oxmpi_Group_range_excl(Group::ours(group), n, ranges, newgroup_c.ptr());
 newgroup_c.put();
@@ -272,7 +266,7 @@ answer(code)
 }
 
 entry! {
-MPI_Group_range_incl PMPI_Group_range_incl(group: c_int, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut c_int) -> c_int {
+MPI_Group_range_incl PMPI_Group_range_incl(group: TheirHandle, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut TheirHandle) -> c_int {
 let mut newgroup_c = Place::<Group>::out(newgroup);
 let code = c::oxmpi_Group_range_incl(Group::ours(group), n, ranges, newgroup_c.ptr());
 newgroup_c.put();
@@ -281,7 +275,7 @@ answer(code)
 }
 
 entry! {
-MPI_Group_rank PMPI_Group_rank(group: c_int, rank: *mut c_int) -> c_int {
+MPI_Group_rank PMPI_Group_rank(group: TheirHandle, rank: *mut c_int) -> c_int {
 let mut rank_c = Place::<Rank>::out(rank);
 let code = c::oxmpi_Group_rank(Group::ours(group), rank_c.ptr());
 rank_c.put();
@@ -290,13 +284,13 @@ answer(code)
 }
 
 entry! {
-MPI_Group_size PMPI_Group_size(group: c_int, size: *mut c_int) -> c_int {
+MPI_Group_size PMPI_Group_size(group: TheirHandle, size: *mut c_int) -> c_int {
 answer(c::oxmpi_Group_size(Group::ours(group), size))
 }
 }
 
 entry! {
-MPI_Group_translate_ranks PMPI_Group_translate_ranks(group1: c_int, n: c_int, ranks1: *mut c_int, group2: c_int, ranks2: *mut c_int) -> c_int {
+MPI_Group_translate_ranks PMPI_Group_translate_ranks(group1: TheirHandle, n: c_int, ranks1: *mut c_int, group2: TheirHandle, ranks2: *mut c_int) -> c_int {
 let mut ranks1_c = List::<Rank>::new(ranks1, || length(n));
 let code = c::oxmpi_Group_translate_ranks(Group::ours(group1), n, ranks1_c.ptr(), Group::ours(group2), ranks2);
 put_ranks(code, ranks2, length(n));
@@ -305,7 +299,7 @@ answer(code)
 }
 
 entry! {
-MPI_Group_union PMPI_Group_union(group1: c_int, group2: c_int, newgroup: *mut c_int) -> c_int {
+MPI_Group_union PMPI_Group_union(group1: TheirHandle, group2: TheirHandle, newgroup: *mut TheirHandle) -> c_int {
 let mut newgroup_c = Place::<Group>::out(newgroup);
 let code = c::oxmpi_Group_union(Group::ours(group1), Group::ours(group2), newgroup_c.ptr());
 newgroup_c.put();
@@ -314,7 +308,7 @@ answer(code)
 }
 
 entry! {
-MPI_Intercomm_create PMPI_Intercomm_create(local_comm: c_int, local_leader: c_int, peer_comm: c_int, remote_leader: c_int, tag: c_int, newintercomm: *mut c_int) -> c_int {
+MPI_Intercomm_create PMPI_Intercomm_create(local_comm: TheirHandle, local_leader: c_int, peer_comm: TheirHandle, remote_leader: c_int, tag: c_int, newintercomm: *mut TheirHandle) -> c_int {
 let mut newintercomm_c = Place::<Comm>::out(newintercomm);
 let code = c::oxmpi_Intercomm_create(Comm::ours(local_comm), Rank::ours(local_leader), Comm::ours(peer_comm), Rank::ours(remote_leader), Tag::ours(tag), newintercomm_c.ptr());
 newintercomm_c.put();
@@ -323,7 +317,7 @@ answer(code)
 }
 
 entry! {
-MPI_Intercomm_create_from_groups PMPI_Intercomm_create_from_groups(local_group: c_int, local_leader: c_int, remote_group: c_int, remote_leader: c_int, stringtag: *mut c_char, info: c_int, errhandler: c_int, newintercomm: *mut c_int) -> c_int {
+MPI_Intercomm_create_from_groups PMPI_Intercomm_create_from_groups(local_group: TheirHandle, local_leader: c_int, remote_group: TheirHandle, remote_leader: c_int, stringtag: *mut c_char, info: TheirHandle, errhandler: TheirHandle, newintercomm: *mut TheirHandle) -> c_int {
 let mut newintercomm_c = Place::<Comm>::out(newintercomm);
 let code = c::oxmpi_Intercomm_create_from_groups(Group::ours(local_group), Rank::ours(local_leader), Group::ours(remote_group), Rank::ours(remote_leader), stringtag, Info::ours(info), Errhandler::ours(errhandler), newintercomm_c.ptr());
 newintercomm_c.put();
@@ -332,7 +326,7 @@ answer(code)
 }
 
 entry! {
-MPI_Intercomm_merge PMPI_Intercomm_merge(intercomm: c_int, high: c_int, newintracomm: *mut c_int) -> c_int {
+MPI_Intercomm_merge PMPI_Intercomm_merge(intercomm: TheirHandle, high: c_int, newintracomm: *mut TheirHandle) -> c_int {
 let mut newintracomm_c = Place::<Comm>::out(newintracomm);
 let code = c::oxmpi_Intercomm_merge(Comm::ours(intercomm), high, newintracomm_c.ptr());
 newintracomm_c.put();
@@ -341,7 +335,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_delete_attr PMPI_Type_delete_attr(datatype: c_int, type_keyval: c_int) -> c_int {
+MPI_Type_delete_attr PMPI_Type_delete_attr(datatype: TheirHandle, type_keyval: c_int) -> c_int {
 answer(c::oxmpi_Type_delete_attr(Datatype::ours(datatype), Keyval::ours(type_keyval)))
 }
 }
@@ -356,25 +350,19 @@ answer(code)
 }
 
 entry! {
-MPI_Type_get_name PMPI_Type_get_name(datatype: c_int, type_name: *mut c_char, resultlen: *mut c_int) -> c_int {
-answer(c::oxmpi_Type_get_name(Datatype::ours(datatype), type_name, resultlen))
-}
-}
-
-entry! {
-MPI_Type_set_attr PMPI_Type_set_attr(datatype: c_int, type_keyval: c_int, attribute_val: *mut c_void) -> c_int {
+MPI_Type_set_attr PMPI_Type_set_attr(datatype: TheirHandle, type_keyval: c_int, attribute_val: *mut c_void) -> c_int {
 answer(c::oxmpi_Type_set_attr(Datatype::ours(datatype), Keyval::ours(type_keyval), attribute_val))
 }
 }
 
 entry! {
-MPI_Type_set_name PMPI_Type_set_name(datatype: c_int, type_name: *mut c_char) -> c_int {
+MPI_Type_set_name PMPI_Type_set_name(datatype: TheirHandle, type_name: *mut c_char) -> c_int {
 answer(c::oxmpi_Type_set_name(Datatype::ours(datatype), type_name))
 }
 }
 
 entry! {
-MPI_Win_delete_attr PMPI_Win_delete_attr(win: c_int, win_keyval: c_int) -> c_int {
+MPI_Win_delete_attr PMPI_Win_delete_attr(win: TheirHandle, win_keyval: c_int) -> c_int {
 answer(c::oxmpi_Win_delete_attr(Win::ours(win), Keyval::ours(win_keyval)))
 }
 }
@@ -389,19 +377,13 @@ answer(code)
 }
 
 entry! {
-MPI_Win_get_name PMPI_Win_get_name(win: c_int, win_name: *mut c_char, resultlen: *mut c_int) -> c_int {
-answer(c::oxmpi_Win_get_name(Win::ours(win), win_name, resultlen))
-}
-}
-
-entry! {
-MPI_Win_set_attr PMPI_Win_set_attr(win: c_int, win_keyval: c_int, attribute_val: *mut c_void) -> c_int {
+MPI_Win_set_attr PMPI_Win_set_attr(win: TheirHandle, win_keyval: c_int, attribute_val: *mut c_void) -> c_int {
 answer(c::oxmpi_Win_set_attr(Win::ours(win), Keyval::ours(win_keyval), attribute_val))
 }
 }
 
 entry! {
-MPI_Win_set_name PMPI_Win_set_name(win: c_int, win_name: *mut c_char) -> c_int {
+MPI_Win_set_name PMPI_Win_set_name(win: TheirHandle, win_name: *mut c_char) -> c_int {
 answer(c::oxmpi_Win_set_name(Win::ours(win), win_name))
 }
 }

@@ -4,13 +4,13 @@
 use crate::entry::*;
 
 entry! {
-MPI_Cart_coords PMPI_Cart_coords(comm: c_int, rank: c_int, maxdims: c_int, coords: *mut c_int) -> c_int {
+MPI_Cart_coords PMPI_Cart_coords(comm: TheirHandle, rank: c_int, maxdims: c_int, coords: *mut c_int) -> c_int {
 answer(c::oxmpi_Cart_coords(Comm::ours(comm), Rank::ours(rank), maxdims, coords))
 }
 }
 
 entry! {
-MPI_Cart_create PMPI_Cart_create(comm_old: c_int, ndims: c_int, dims: *mut c_int, periods: *mut c_int, reorder: c_int, comm_cart: *mut c_int) -> c_int {
+MPI_Cart_create PMPI_Cart_create(comm_old: TheirHandle, ndims: c_int, dims: *mut c_int, periods: *mut c_int, reorder: c_int, comm_cart: *mut TheirHandle) -> c_int {
 let mut comm_cart_c = Place::<Comm>::out(comm_cart);
 let code = c::oxmpi_Cart_create(Comm::ours(comm_old), ndims, dims, periods, reorder, comm_cart_c.ptr());
 comm_cart_c.put();
@@ -19,13 +19,13 @@ answer(code)
 }
 
 entry! {
-MPI_Cart_get PMPI_Cart_get(comm: c_int, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int) -> c_int {
+MPI_Cart_get PMPI_Cart_get(comm: TheirHandle, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int) -> c_int {
 answer(c::oxmpi_Cart_get(Comm::ours(comm), maxdims, dims, periods, coords))
 }
 }
 
 entry! {
-MPI_Cart_map PMPI_Cart_map(comm: c_int, ndims: c_int, dims: *mut c_int, periods: *mut c_int, newrank: *mut c_int) -> c_int {
+MPI_Cart_map PMPI_Cart_map(comm: TheirHandle, ndims: c_int, dims: *mut c_int, periods: *mut c_int, newrank: *mut c_int) -> c_int {
 let mut newrank_c = Place::<Rank>::out(newrank);
 let code = c::oxmpi_Cart_map(Comm::ours(comm), ndims, dims, periods, newrank_c.ptr());
 newrank_c.put();
@@ -34,7 +34,7 @@ answer(code)
 }
 
 entry! {
-MPI_Cart_rank PMPI_Cart_rank(comm: c_int, coords: *mut c_int, rank: *mut c_int) -> c_int {
+MPI_Cart_rank PMPI_Cart_rank(comm: TheirHandle, coords: *mut c_int, rank: *mut c_int) -> c_int {
 let mut rank_c = Place::<Rank>::out(rank);
 let code = c::oxmpi_Cart_rank(Comm::ours(comm), coords, rank_c.ptr());
 rank_c.put();
@@ -43,7 +43,7 @@ answer(code)
 }
 
 entry! {
-MPI_Cart_shift PMPI_Cart_shift(comm: c_int, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int) -> c_int {
+MPI_Cart_shift PMPI_Cart_shift(comm: TheirHandle, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int) -> c_int {
 let mut rank_source_c = Place::<Rank>::out(rank_source);
 let mut rank_dest_c = Place::<Rank>::out(rank_dest);
 let code = c::oxmpi_Cart_shift(Comm::ours(comm), direction, disp, rank_source_c.ptr(), rank_dest_c.ptr());
@@ -54,7 +54,7 @@ answer(code)
 }
 
 entry! {
-MPI_Cart_sub PMPI_Cart_sub(comm: c_int, remain_dims: *mut c_int, newcomm: *mut c_int) -> c_int {
+MPI_Cart_sub PMPI_Cart_sub(comm: TheirHandle, remain_dims: *mut c_int, newcomm: *mut TheirHandle) -> c_int {
 let mut newcomm_c = Place::<Comm>::out(newcomm);
 let code = c::oxmpi_Cart_sub(Comm::ours(comm), remain_dims, newcomm_c.ptr());
 newcomm_c.put();
@@ -63,7 +63,7 @@ answer(code)
 }
 
 entry! {
-MPI_Cartdim_get PMPI_Cartdim_get(comm: c_int, ndims: *mut c_int) -> c_int {
+MPI_Cartdim_get PMPI_Cartdim_get(comm: TheirHandle, ndims: *mut c_int) -> c_int {
 answer(c::oxmpi_Cartdim_get(Comm::ours(comm), ndims))
 }
 }
@@ -75,37 +75,37 @@ answer(c::oxmpi_Dims_create(nnodes, ndims, dims))
 }
 
 entry! {
-MPI_Dist_graph_create PMPI_Dist_graph_create(comm_old: c_int, n: c_int, sources: *mut c_int, degrees: *mut c_int, destinations: *mut c_int, weights: *mut c_int, info: c_int, reorder: c_int, comm_dist_graph: *mut c_int) -> c_int {
+MPI_Dist_graph_create PMPI_Dist_graph_create(comm_old: TheirHandle, n: c_int, sources: *mut c_int, degrees: *mut c_int, destinations: *mut c_int, weights: *mut c_int, info: TheirHandle, reorder: c_int, comm_dist_graph: *mut TheirHandle) -> c_int {
 let mut comm_dist_graph_c = Place::<Comm>::out(comm_dist_graph);
-let code = c::oxmpi_Dist_graph_create(Comm::ours(comm_old), n, sources, degrees, destinations, weights, Info::ours(info), reorder, comm_dist_graph_c.ptr());
+let code = c::oxmpi_Dist_graph_create(Comm::ours(comm_old), n, sources, degrees, destinations, as_weights(weights), Info::ours(info), reorder, comm_dist_graph_c.ptr());
 comm_dist_graph_c.put();
 answer(code)
 }
 }
 
 entry! {
-MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent(comm_old: c_int, indegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, outdegree: c_int, destinations: *mut c_int, destweights: *mut c_int, info: c_int, reorder: c_int, comm_dist_graph: *mut c_int) -> c_int {
+MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent(comm_old: TheirHandle, indegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, outdegree: c_int, destinations: *mut c_int, destweights: *mut c_int, info: TheirHandle, reorder: c_int, comm_dist_graph: *mut TheirHandle) -> c_int {
 let mut comm_dist_graph_c = Place::<Comm>::out(comm_dist_graph);
-let code = c::oxmpi_Dist_graph_create_adjacent(Comm::ours(comm_old), indegree, sources, sourceweights, outdegree, destinations, destweights, Info::ours(info), reorder, comm_dist_graph_c.ptr());
+let code = c::oxmpi_Dist_graph_create_adjacent(Comm::ours(comm_old), indegree, sources, as_weights(sourceweights), outdegree, destinations, as_weights(destweights), Info::ours(info), reorder, comm_dist_graph_c.ptr());
 comm_dist_graph_c.put();
 answer(code)
 }
 }
 
 entry! {
-MPI_Dist_graph_neighbors PMPI_Dist_graph_neighbors(comm: c_int, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int) -> c_int {
-answer(c::oxmpi_Dist_graph_neighbors(Comm::ours(comm), maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights))
+MPI_Dist_graph_neighbors PMPI_Dist_graph_neighbors(comm: TheirHandle, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int) -> c_int {
+answer(c::oxmpi_Dist_graph_neighbors(Comm::ours(comm), maxindegree, sources, as_weights(sourceweights), maxoutdegree, destinations, as_weights(destweights)))
 }
 }
 
 entry! {
-MPI_Dist_graph_neighbors_count PMPI_Dist_graph_neighbors_count(comm: c_int, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int) -> c_int {
+MPI_Dist_graph_neighbors_count PMPI_Dist_graph_neighbors_count(comm: TheirHandle, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int) -> c_int {
 answer(c::oxmpi_Dist_graph_neighbors_count(Comm::ours(comm), indegree, outdegree, weighted))
 }
 }
 
 entry! {
-MPI_Graph_create PMPI_Graph_create(comm_old: c_int, nnodes: c_int, indx: *mut c_int, edges: *mut c_int, reorder: c_int, comm_graph: *mut c_int) -> c_int {
+MPI_Graph_create PMPI_Graph_create(comm_old: TheirHandle, nnodes: c_int, indx: *mut c_int, edges: *mut c_int, reorder: c_int, comm_graph: *mut TheirHandle) -> c_int {
 let mut comm_graph_c = Place::<Comm>::out(comm_graph);
 let code = c::oxmpi_Graph_create(Comm::ours(comm_old), nnodes, indx, edges, reorder, comm_graph_c.ptr());
 comm_graph_c.put();
@@ -114,13 +114,13 @@ answer(code)
 }
 
 entry! {
-MPI_Graph_get PMPI_Graph_get(comm: c_int, maxindex: c_int, maxedges: c_int, indx: *mut c_int, edges: *mut c_int) -> c_int {
+MPI_Graph_get PMPI_Graph_get(comm: TheirHandle, maxindex: c_int, maxedges: c_int, indx: *mut c_int, edges: *mut c_int) -> c_int {
 answer(c::oxmpi_Graph_get(Comm::ours(comm), maxindex, maxedges, indx, edges))
 }
 }
 
 entry! {
-MPI_Graph_map PMPI_Graph_map(comm: c_int, nnodes: c_int, indx: *mut c_int, edges: *mut c_int, newrank: *mut c_int) -> c_int {
+MPI_Graph_map PMPI_Graph_map(comm: TheirHandle, nnodes: c_int, indx: *mut c_int, edges: *mut c_int, newrank: *mut c_int) -> c_int {
 let mut newrank_c = Place::<Rank>::out(newrank);
 let code = c::oxmpi_Graph_map(Comm::ours(comm), nnodes, indx, edges, newrank_c.ptr());
 newrank_c.put();
@@ -129,25 +129,25 @@ answer(code)
 }
 
 entry! {
-MPI_Graph_neighbors PMPI_Graph_neighbors(comm: c_int, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int) -> c_int {
+MPI_Graph_neighbors PMPI_Graph_neighbors(comm: TheirHandle, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int) -> c_int {
 answer(c::oxmpi_Graph_neighbors(Comm::ours(comm), Rank::ours(rank), maxneighbors, neighbors))
 }
 }
 
 entry! {
-MPI_Graph_neighbors_count PMPI_Graph_neighbors_count(comm: c_int, rank: c_int, nneighbors: *mut c_int) -> c_int {
+MPI_Graph_neighbors_count PMPI_Graph_neighbors_count(comm: TheirHandle, rank: c_int, nneighbors: *mut c_int) -> c_int {
 answer(c::oxmpi_Graph_neighbors_count(Comm::ours(comm), Rank::ours(rank), nneighbors))
 }
 }
 
 entry! {
-MPI_Graphdims_get PMPI_Graphdims_get(comm: c_int, nnodes: *mut c_int, nedges: *mut c_int) -> c_int {
+MPI_Graphdims_get PMPI_Graphdims_get(comm: TheirHandle, nnodes: *mut c_int, nedges: *mut c_int) -> c_int {
 answer(c::oxmpi_Graphdims_get(Comm::ours(comm), nnodes, nedges))
 }
 }
 
 entry! {
-MPI_Ineighbor_allgather PMPI_Ineighbor_allgather(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ineighbor_allgather PMPI_Ineighbor_allgather(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ineighbor_allgather(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -156,7 +156,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ineighbor_allgather_c PMPI_Ineighbor_allgather_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ineighbor_allgather_c PMPI_Ineighbor_allgather_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ineighbor_allgather_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -165,7 +165,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ineighbor_allgatherv PMPI_Ineighbor_allgatherv(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ineighbor_allgatherv PMPI_Ineighbor_allgatherv(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ineighbor_allgatherv(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -174,7 +174,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ineighbor_allgatherv_c PMPI_Ineighbor_allgatherv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ineighbor_allgatherv_c PMPI_Ineighbor_allgatherv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ineighbor_allgatherv_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -183,7 +183,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ineighbor_alltoall PMPI_Ineighbor_alltoall(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ineighbor_alltoall PMPI_Ineighbor_alltoall(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ineighbor_alltoall(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -192,7 +192,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ineighbor_alltoall_c PMPI_Ineighbor_alltoall_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ineighbor_alltoall_c PMPI_Ineighbor_alltoall_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ineighbor_alltoall_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -201,7 +201,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ineighbor_alltoallv PMPI_Ineighbor_alltoallv(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ineighbor_alltoallv PMPI_Ineighbor_alltoallv(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ineighbor_alltoallv(as_address(sendbuf), sendcounts, sdispls, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, rdispls, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -210,7 +210,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ineighbor_alltoallv_c PMPI_Ineighbor_alltoallv_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtype: c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ineighbor_alltoallv_c PMPI_Ineighbor_alltoallv_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtype: TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Ineighbor_alltoallv_c(as_address(sendbuf), sendcounts, sdispls, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, rdispls, Datatype::ours(recvtype), Comm::ours(comm), request_c.ptr());
 request_c.put();
@@ -219,7 +219,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ineighbor_alltoallw PMPI_Ineighbor_alltoallw(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut i64, sendtypes: *mut c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut i64, recvtypes: *mut c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ineighbor_alltoallw PMPI_Ineighbor_alltoallw(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut i64, sendtypes: *mut TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut i64, recvtypes: *mut TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut sendtypes_c = List::<Datatype>::new(sendtypes, || neighbors(comm).1);
 let mut recvtypes_c = List::<Datatype>::new(recvtypes, || neighbors(comm).0);
 let mut request_c = Place::<Request>::out(request);
@@ -230,7 +230,7 @@ answer(code)
 }
 
 entry! {
-MPI_Ineighbor_alltoallw_c PMPI_Ineighbor_alltoallw_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtypes: *mut c_int, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtypes: *mut c_int, comm: c_int, request: *mut c_int) -> c_int {
+MPI_Ineighbor_alltoallw_c PMPI_Ineighbor_alltoallw_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtypes: *mut TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtypes: *mut TheirHandle, comm: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut sendtypes_c = List::<Datatype>::new(sendtypes, || neighbors(comm).1);
 let mut recvtypes_c = List::<Datatype>::new(recvtypes, || neighbors(comm).0);
 let mut request_c = Place::<Request>::out(request);
@@ -241,19 +241,19 @@ answer(code)
 }
 
 entry! {
-MPI_Neighbor_allgather PMPI_Neighbor_allgather(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Neighbor_allgather PMPI_Neighbor_allgather(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Neighbor_allgather(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Neighbor_allgather_c PMPI_Neighbor_allgather_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Neighbor_allgather_c PMPI_Neighbor_allgather_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Neighbor_allgather_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Neighbor_allgather_init PMPI_Neighbor_allgather_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Neighbor_allgather_init PMPI_Neighbor_allgather_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Neighbor_allgather_init(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -262,7 +262,7 @@ answer(code)
 }
 
 entry! {
-MPI_Neighbor_allgather_init_c PMPI_Neighbor_allgather_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Neighbor_allgather_init_c PMPI_Neighbor_allgather_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Neighbor_allgather_init_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -271,19 +271,19 @@ answer(code)
 }
 
 entry! {
-MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Neighbor_allgatherv(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Neighbor_allgatherv_c PMPI_Neighbor_allgatherv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Neighbor_allgatherv_c PMPI_Neighbor_allgatherv_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Neighbor_allgatherv_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Neighbor_allgatherv_init PMPI_Neighbor_allgatherv_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Neighbor_allgatherv_init PMPI_Neighbor_allgatherv_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, displs: *mut c_int, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Neighbor_allgatherv_init(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -292,7 +292,7 @@ answer(code)
 }
 
 entry! {
-MPI_Neighbor_allgatherv_init_c PMPI_Neighbor_allgatherv_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Neighbor_allgatherv_init_c PMPI_Neighbor_allgatherv_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, displs: *mut i64, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Neighbor_allgatherv_init_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, displs, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -301,19 +301,19 @@ answer(code)
 }
 
 entry! {
-MPI_Neighbor_alltoall PMPI_Neighbor_alltoall(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Neighbor_alltoall PMPI_Neighbor_alltoall(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Neighbor_alltoall(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Neighbor_alltoall_c PMPI_Neighbor_alltoall_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Neighbor_alltoall_c PMPI_Neighbor_alltoall_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Neighbor_alltoall_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Neighbor_alltoall_init PMPI_Neighbor_alltoall_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Neighbor_alltoall_init PMPI_Neighbor_alltoall_init(sendbuf: *mut c_void, sendcount: c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: c_int, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Neighbor_alltoall_init(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -322,7 +322,7 @@ answer(code)
 }
 
 entry! {
-MPI_Neighbor_alltoall_init_c PMPI_Neighbor_alltoall_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Neighbor_alltoall_init_c PMPI_Neighbor_alltoall_init_c(sendbuf: *mut c_void, sendcount: i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcount: i64, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Neighbor_alltoall_init_c(as_address(sendbuf), sendcount, Datatype::ours(sendtype), as_address(recvbuf), recvcount, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -331,19 +331,19 @@ answer(code)
 }
 
 entry! {
-MPI_Neighbor_alltoallv PMPI_Neighbor_alltoallv(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Neighbor_alltoallv PMPI_Neighbor_alltoallv(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Neighbor_alltoallv(as_address(sendbuf), sendcounts, sdispls, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, rdispls, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Neighbor_alltoallv_c PMPI_Neighbor_alltoallv_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtype: c_int, comm: c_int) -> c_int {
+MPI_Neighbor_alltoallv_c PMPI_Neighbor_alltoallv_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtype: TheirHandle, comm: TheirHandle) -> c_int {
 answer(c::oxmpi_Neighbor_alltoallv_c(as_address(sendbuf), sendcounts, sdispls, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, rdispls, Datatype::ours(recvtype), Comm::ours(comm)))
 }
 }
 
 entry! {
-MPI_Neighbor_alltoallv_init PMPI_Neighbor_alltoallv_init(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Neighbor_alltoallv_init PMPI_Neighbor_alltoallv_init(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut c_int, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut c_int, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Neighbor_alltoallv_init(as_address(sendbuf), sendcounts, sdispls, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, rdispls, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -352,7 +352,7 @@ answer(code)
 }
 
 entry! {
-MPI_Neighbor_alltoallv_init_c PMPI_Neighbor_alltoallv_init_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtype: c_int, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtype: c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Neighbor_alltoallv_init_c PMPI_Neighbor_alltoallv_init_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtype: TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtype: TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Neighbor_alltoallv_init_c(as_address(sendbuf), sendcounts, sdispls, Datatype::ours(sendtype), as_address(recvbuf), recvcounts, rdispls, Datatype::ours(recvtype), Comm::ours(comm), Info::ours(info), request_c.ptr());
 request_c.put();
@@ -361,7 +361,7 @@ answer(code)
 }
 
 entry! {
-MPI_Neighbor_alltoallw PMPI_Neighbor_alltoallw(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut i64, sendtypes: *mut c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut i64, recvtypes: *mut c_int, comm: c_int) -> c_int {
+MPI_Neighbor_alltoallw PMPI_Neighbor_alltoallw(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut i64, sendtypes: *mut TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut i64, recvtypes: *mut TheirHandle, comm: TheirHandle) -> c_int {
 let mut sendtypes_c = List::<Datatype>::new(sendtypes, || neighbors(comm).1);
 let mut recvtypes_c = List::<Datatype>::new(recvtypes, || neighbors(comm).0);
 answer(c::oxmpi_Neighbor_alltoallw(as_address(sendbuf), sendcounts, sdispls, sendtypes_c.ptr(), as_address(recvbuf), recvcounts, rdispls, recvtypes_c.ptr(), Comm::ours(comm)))
@@ -369,7 +369,7 @@ answer(c::oxmpi_Neighbor_alltoallw(as_address(sendbuf), sendcounts, sdispls, sen
 }
 
 entry! {
-MPI_Neighbor_alltoallw_c PMPI_Neighbor_alltoallw_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtypes: *mut c_int, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtypes: *mut c_int, comm: c_int) -> c_int {
+MPI_Neighbor_alltoallw_c PMPI_Neighbor_alltoallw_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtypes: *mut TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtypes: *mut TheirHandle, comm: TheirHandle) -> c_int {
 let mut sendtypes_c = List::<Datatype>::new(sendtypes, || neighbors(comm).1);
 let mut recvtypes_c = List::<Datatype>::new(recvtypes, || neighbors(comm).0);
 answer(c::oxmpi_Neighbor_alltoallw_c(as_address(sendbuf), sendcounts, sdispls, sendtypes_c.ptr(), as_address(recvbuf), recvcounts, rdispls, recvtypes_c.ptr(), Comm::ours(comm)))
@@ -377,7 +377,7 @@ answer(c::oxmpi_Neighbor_alltoallw_c(as_address(sendbuf), sendcounts, sdispls, s
 }
 
 entry! {
-MPI_Neighbor_alltoallw_init PMPI_Neighbor_alltoallw_init(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut i64, sendtypes: *mut c_int, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut i64, recvtypes: *mut c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Neighbor_alltoallw_init PMPI_Neighbor_alltoallw_init(sendbuf: *mut c_void, sendcounts: *mut c_int, sdispls: *mut i64, sendtypes: *mut TheirHandle, recvbuf: *mut c_void, recvcounts: *mut c_int, rdispls: *mut i64, recvtypes: *mut TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut sendtypes_c = List::<Datatype>::new(sendtypes, || neighbors(comm).1);
 let mut recvtypes_c = List::<Datatype>::new(recvtypes, || neighbors(comm).0);
 let mut request_c = Place::<Request>::out(request);
@@ -388,7 +388,7 @@ answer(code)
 }
 
 entry! {
-MPI_Neighbor_alltoallw_init_c PMPI_Neighbor_alltoallw_init_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtypes: *mut c_int, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtypes: *mut c_int, comm: c_int, info: c_int, request: *mut c_int) -> c_int {
+MPI_Neighbor_alltoallw_init_c PMPI_Neighbor_alltoallw_init_c(sendbuf: *mut c_void, sendcounts: *mut i64, sdispls: *mut i64, sendtypes: *mut TheirHandle, recvbuf: *mut c_void, recvcounts: *mut i64, rdispls: *mut i64, recvtypes: *mut TheirHandle, comm: TheirHandle, info: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut sendtypes_c = List::<Datatype>::new(sendtypes, || neighbors(comm).1);
 let mut recvtypes_c = List::<Datatype>::new(recvtypes, || neighbors(comm).0);
 let mut request_c = Place::<Request>::out(request);
@@ -399,7 +399,7 @@ answer(code)
 }
 
 entry! {
-MPI_Topo_test PMPI_Topo_test(comm: c_int, status: *mut c_int) -> c_int {
+MPI_Topo_test PMPI_Topo_test(comm: TheirHandle, status: *mut c_int) -> c_int {
 let mut status_c = Place::<Topology>::out(status);
 let code = c::oxmpi_Topo_test(Comm::ours(comm), status_c.ptr());
 status_c.put();

@@ -44,19 +44,19 @@ answer(code)
 }
 
 entry! {
-MPI_Alloc_mem PMPI_Alloc_mem(size: i64, info: c_int, baseptr: *mut c_void) -> c_int {
+MPI_Alloc_mem PMPI_Alloc_mem(size: i64, info: TheirHandle, baseptr: *mut c_void) -> c_int {
 answer(c::oxmpi_Alloc_mem(size, Info::ours(info), baseptr))
 }
 }
 
 entry! {
-MPI_Comm_call_errhandler PMPI_Comm_call_errhandler(comm: c_int, errorcode: c_int) -> c_int {
+MPI_Comm_call_errhandler PMPI_Comm_call_errhandler(comm: TheirHandle, errorcode: c_int) -> c_int {
 answer(c::oxmpi_Comm_call_errhandler(Comm::ours(comm), Code::ours(errorcode)))
 }
 }
 
 entry! {
-MPI_Comm_get_errhandler PMPI_Comm_get_errhandler(comm: c_int, errhandler: *mut c_int) -> c_int {
+MPI_Comm_get_errhandler PMPI_Comm_get_errhandler(comm: TheirHandle, errhandler: *mut TheirHandle) -> c_int {
 let mut errhandler_c = Place::<Errhandler>::out(errhandler);
 let code = c::oxmpi_Comm_get_errhandler(Comm::ours(comm), errhandler_c.ptr());
 errhandler_c.put();
@@ -65,32 +65,17 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_set_errhandler PMPI_Comm_set_errhandler(comm: c_int, errhandler: c_int) -> c_int {
+MPI_Comm_set_errhandler PMPI_Comm_set_errhandler(comm: TheirHandle, errhandler: TheirHandle) -> c_int {
 answer(c::oxmpi_Comm_set_errhandler(Comm::ours(comm), Errhandler::ours(errhandler)))
 }
 }
 
 entry! {
-MPI_Errhandler_free PMPI_Errhandler_free(errhandler: *mut c_int) -> c_int {
+MPI_Errhandler_free PMPI_Errhandler_free(errhandler: *mut TheirHandle) -> c_int {
 let mut errhandler_c = Place::<Errhandler>::inout(errhandler);
 let code = c::oxmpi_Errhandler_free(errhandler_c.ptr());
 errhandler_c.put();
 answer(code)
-}
-}
-
-entry! {
-MPI_Error_class PMPI_Error_class(errorcode: c_int, errorclass: *mut c_int) -> c_int {
-let mut errorclass_c = Place::<Code>::out(errorclass);
-let code = c::oxmpi_Error_class(Code::ours(errorcode), errorclass_c.ptr());
-errorclass_c.put();
-answer(code)
-}
-}
-
-entry! {
-MPI_Error_string PMPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) -> c_int {
-answer(c::oxmpi_Error_string(Code::ours(errorcode), string, resultlen))
 }
 }
 
@@ -101,7 +86,7 @@ answer(c::oxmpi_File_call_errhandler(File::ours(fh), Code::ours(errorcode)))
 }
 
 entry! {
-MPI_File_get_errhandler PMPI_File_get_errhandler(file: usize, errhandler: *mut c_int) -> c_int {
+MPI_File_get_errhandler PMPI_File_get_errhandler(file: usize, errhandler: *mut TheirHandle) -> c_int {
 let mut errhandler_c = Place::<Errhandler>::out(errhandler);
 let code = c::oxmpi_File_get_errhandler(File::ours(file), errhandler_c.ptr());
 errhandler_c.put();
@@ -110,7 +95,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_set_errhandler PMPI_File_set_errhandler(file: usize, errhandler: c_int) -> c_int {
+MPI_File_set_errhandler PMPI_File_set_errhandler(file: usize, errhandler: TheirHandle) -> c_int {
 answer(c::oxmpi_File_set_errhandler(File::ours(file), Errhandler::ours(errhandler)))
 }
 }
@@ -122,17 +107,11 @@ answer(c::oxmpi_Free_mem(as_address(base)))
 }
 
 entry! {
-MPI_Get_hw_resource_info PMPI_Get_hw_resource_info(hw_info: *mut c_int) -> c_int {
+MPI_Get_hw_resource_info PMPI_Get_hw_resource_info(hw_info: *mut TheirHandle) -> c_int {
 let mut hw_info_c = Place::<Info>::out(hw_info);
 let code = c::oxmpi_Get_hw_resource_info(hw_info_c.ptr());
 hw_info_c.put();
 answer(code)
-}
-}
-
-entry! {
-MPI_Get_library_version PMPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) -> c_int {
-answer(c::oxmpi_Get_library_version(version, resultlen))
 }
 }
 
@@ -167,13 +146,13 @@ answer(code)
 }
 
 entry! {
-MPI_Session_call_errhandler PMPI_Session_call_errhandler(session: c_int, errorcode: c_int) -> c_int {
+MPI_Session_call_errhandler PMPI_Session_call_errhandler(session: TheirHandle, errorcode: c_int) -> c_int {
 answer(c::oxmpi_Session_call_errhandler(Session::ours(session), Code::ours(errorcode)))
 }
 }
 
 entry! {
-MPI_Session_get_errhandler PMPI_Session_get_errhandler(session: c_int, errhandler: *mut c_int) -> c_int {
+MPI_Session_get_errhandler PMPI_Session_get_errhandler(session: TheirHandle, errhandler: *mut TheirHandle) -> c_int {
 let mut errhandler_c = Place::<Errhandler>::out(errhandler);
 let code = c::oxmpi_Session_get_errhandler(Session::ours(session), errhandler_c.ptr());
 errhandler_c.put();
@@ -182,19 +161,19 @@ answer(code)
 }
 
 entry! {
-MPI_Session_set_errhandler PMPI_Session_set_errhandler(session: c_int, errhandler: c_int) -> c_int {
+MPI_Session_set_errhandler PMPI_Session_set_errhandler(session: TheirHandle, errhandler: TheirHandle) -> c_int {
 answer(c::oxmpi_Session_set_errhandler(Session::ours(session), Errhandler::ours(errhandler)))
 }
 }
 
 entry! {
-MPI_Win_call_errhandler PMPI_Win_call_errhandler(win: c_int, errorcode: c_int) -> c_int {
+MPI_Win_call_errhandler PMPI_Win_call_errhandler(win: TheirHandle, errorcode: c_int) -> c_int {
 answer(c::oxmpi_Win_call_errhandler(Win::ours(win), Code::ours(errorcode)))
 }
 }
 
 entry! {
-MPI_Win_get_errhandler PMPI_Win_get_errhandler(win: c_int, errhandler: *mut c_int) -> c_int {
+MPI_Win_get_errhandler PMPI_Win_get_errhandler(win: TheirHandle, errhandler: *mut TheirHandle) -> c_int {
 let mut errhandler_c = Place::<Errhandler>::out(errhandler);
 let code = c::oxmpi_Win_get_errhandler(Win::ours(win), errhandler_c.ptr());
 errhandler_c.put();
@@ -203,7 +182,7 @@ answer(code)
 }
 
 entry! {
-MPI_Win_set_errhandler PMPI_Win_set_errhandler(win: c_int, errhandler: c_int) -> c_int {
+MPI_Win_set_errhandler PMPI_Win_set_errhandler(win: TheirHandle, errhandler: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_set_errhandler(Win::ours(win), Errhandler::ours(errhandler)))
 }
 }

@@ -4,7 +4,7 @@
 use crate::entry::*;
 
 entry! {
-MPI_Info_create PMPI_Info_create(info: *mut c_int) -> c_int {
+MPI_Info_create PMPI_Info_create(info: *mut TheirHandle) -> c_int {
 let mut info_c = Place::<Info>::out(info);
 let code = c::oxmpi_Info_create(info_c.ptr());
 info_c.put();
@@ -13,7 +13,7 @@ answer(code)
 }
 
 entry! {
-MPI_Info_create_env PMPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut c_int) -> c_int {
+MPI_Info_create_env PMPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut TheirHandle) -> c_int {
 let mut info_c = Place::<Info>::out(info);
 let code = c::oxmpi_Info_create_env(argc, argv, info_c.ptr());
 info_c.put();
@@ -22,13 +22,13 @@ answer(code)
 }
 
 entry! {
-MPI_Info_delete PMPI_Info_delete(info: c_int, key: *mut c_char) -> c_int {
+MPI_Info_delete PMPI_Info_delete(info: TheirHandle, key: *mut c_char) -> c_int {
 answer(c::oxmpi_Info_delete(Info::ours(info), key))
 }
 }
 
 entry! {
-MPI_Info_dup PMPI_Info_dup(info: c_int, newinfo: *mut c_int) -> c_int {
+MPI_Info_dup PMPI_Info_dup(info: TheirHandle, newinfo: *mut TheirHandle) -> c_int {
 let mut newinfo_c = Place::<Info>::out(newinfo);
 let code = c::oxmpi_Info_dup(Info::ours(info), newinfo_c.ptr());
 newinfo_c.put();
@@ -37,7 +37,7 @@ answer(code)
 }
 
 entry! {
-MPI_Info_free PMPI_Info_free(info: *mut c_int) -> c_int {
+MPI_Info_free PMPI_Info_free(info: *mut TheirHandle) -> c_int {
 let mut info_c = Place::<Info>::inout(info);
 let code = c::oxmpi_Info_free(info_c.ptr());
 info_c.put();
@@ -46,19 +46,19 @@ answer(code)
 }
 
 entry! {
-MPI_Info_get_nkeys PMPI_Info_get_nkeys(info: c_int, nkeys: *mut c_int) -> c_int {
+MPI_Info_get_nkeys PMPI_Info_get_nkeys(info: TheirHandle, nkeys: *mut c_int) -> c_int {
 answer(c::oxmpi_Info_get_nkeys(Info::ours(info), nkeys))
 }
 }
 
 entry! {
-MPI_Info_get_string PMPI_Info_get_string(info: c_int, key: *mut c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int) -> c_int {
+MPI_Info_get_string PMPI_Info_get_string(info: TheirHandle, key: *mut c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int) -> c_int {
 answer(c::oxmpi_Info_get_string(Info::ours(info), key, buflen, value, flag))
 }
 }
 
 entry! {
-MPI_Info_set PMPI_Info_set(info: c_int, key: *mut c_char, value: *mut c_char) -> c_int {
+MPI_Info_set PMPI_Info_set(info: TheirHandle, key: *mut c_char, value: *mut c_char) -> c_int {
 answer(c::oxmpi_Info_set(Info::ours(info), key, value))
 }
 }

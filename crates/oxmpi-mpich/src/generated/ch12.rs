@@ -4,7 +4,7 @@
 use crate::entry::*;
 
 entry! {
-MPI_Abort PMPI_Abort(comm: c_int, errorcode: c_int) -> c_int {
+MPI_Abort PMPI_Abort(comm: TheirHandle, errorcode: c_int) -> c_int {
 answer(c::oxmpi_Abort(Comm::ours(comm), errorcode))
 }
 }
@@ -16,7 +16,7 @@ answer(c::oxmpi_Close_port(port_name))
 }
 
 entry! {
-MPI_Comm_accept PMPI_Comm_accept(port_name: *mut c_char, info: c_int, root: c_int, comm: c_int, newcomm: *mut c_int) -> c_int {
+MPI_Comm_accept PMPI_Comm_accept(port_name: *mut c_char, info: TheirHandle, root: c_int, comm: TheirHandle, newcomm: *mut TheirHandle) -> c_int {
 let mut newcomm_c = Place::<Comm>::out(newcomm);
 let code = c::oxmpi_Comm_accept(port_name, Info::ours(info), Rank::ours(root), Comm::ours(comm), newcomm_c.ptr());
 newcomm_c.put();
@@ -25,7 +25,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_connect PMPI_Comm_connect(port_name: *mut c_char, info: c_int, root: c_int, comm: c_int, newcomm: *mut c_int) -> c_int {
+MPI_Comm_connect PMPI_Comm_connect(port_name: *mut c_char, info: TheirHandle, root: c_int, comm: TheirHandle, newcomm: *mut TheirHandle) -> c_int {
 let mut newcomm_c = Place::<Comm>::out(newcomm);
 let code = c::oxmpi_Comm_connect(port_name, Info::ours(info), Rank::ours(root), Comm::ours(comm), newcomm_c.ptr());
 newcomm_c.put();
@@ -34,7 +34,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_disconnect PMPI_Comm_disconnect(comm: *mut c_int) -> c_int {
+MPI_Comm_disconnect PMPI_Comm_disconnect(comm: *mut TheirHandle) -> c_int {
 let mut comm_c = Place::<Comm>::inout(comm);
 let code = c::oxmpi_Comm_disconnect(comm_c.ptr());
 comm_c.put();
@@ -43,7 +43,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_get_parent PMPI_Comm_get_parent(parent: *mut c_int) -> c_int {
+MPI_Comm_get_parent PMPI_Comm_get_parent(parent: *mut TheirHandle) -> c_int {
 let mut parent_c = Place::<Comm>::out(parent);
 let code = c::oxmpi_Comm_get_parent(parent_c.ptr());
 parent_c.put();
@@ -52,7 +52,7 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_join PMPI_Comm_join(fd: c_int, intercomm: *mut c_int) -> c_int {
+MPI_Comm_join PMPI_Comm_join(fd: c_int, intercomm: *mut TheirHandle) -> c_int {
 let mut intercomm_c = Place::<Comm>::out(intercomm);
 let code = c::oxmpi_Comm_join(fd, intercomm_c.ptr());
 intercomm_c.put();
@@ -100,7 +100,7 @@ answer(c::oxmpi_Is_thread_main(flag))
 }
 
 entry! {
-MPI_Publish_name PMPI_Publish_name(service_name: *mut c_char, info: c_int, port_name: *mut c_char) -> c_int {
+MPI_Publish_name PMPI_Publish_name(service_name: *mut c_char, info: TheirHandle, port_name: *mut c_char) -> c_int {
 answer(c::oxmpi_Publish_name(service_name, Info::ours(info), port_name))
 }
 }
@@ -115,7 +115,7 @@ answer(code)
 }
 
 entry! {
-MPI_Session_finalize PMPI_Session_finalize(session: *mut c_int) -> c_int {
+MPI_Session_finalize PMPI_Session_finalize(session: *mut TheirHandle) -> c_int {
 let mut session_c = Place::<Session>::inout(session);
 let code = c::oxmpi_Session_finalize(session_c.ptr());
 session_c.put();
@@ -124,7 +124,7 @@ answer(code)
 }
 
 entry! {
-MPI_Session_get_info PMPI_Session_get_info(session: c_int, info_used: *mut c_int) -> c_int {
+MPI_Session_get_info PMPI_Session_get_info(session: TheirHandle, info_used: *mut TheirHandle) -> c_int {
 let mut info_used_c = Place::<Info>::out(info_used);
 let code = c::oxmpi_Session_get_info(Session::ours(session), info_used_c.ptr());
 info_used_c.put();
@@ -133,19 +133,19 @@ answer(code)
 }
 
 entry! {
-MPI_Session_get_nth_pset PMPI_Session_get_nth_pset(session: c_int, info: c_int, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char) -> c_int {
+MPI_Session_get_nth_pset PMPI_Session_get_nth_pset(session: TheirHandle, info: TheirHandle, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char) -> c_int {
 answer(c::oxmpi_Session_get_nth_pset(Session::ours(session), Info::ours(info), n, pset_len, pset_name))
 }
 }
 
 entry! {
-MPI_Session_get_num_psets PMPI_Session_get_num_psets(session: c_int, info: c_int, npset_names: *mut c_int) -> c_int {
+MPI_Session_get_num_psets PMPI_Session_get_num_psets(session: TheirHandle, info: TheirHandle, npset_names: *mut c_int) -> c_int {
 answer(c::oxmpi_Session_get_num_psets(Session::ours(session), Info::ours(info), npset_names))
 }
 }
 
 entry! {
-MPI_Session_get_pset_info PMPI_Session_get_pset_info(session: c_int, pset_name: *mut c_char, info: *mut c_int) -> c_int {
+MPI_Session_get_pset_info PMPI_Session_get_pset_info(session: TheirHandle, pset_name: *mut c_char, info: *mut TheirHandle) -> c_int {
 let mut info_c = Place::<Info>::out(info);
 let code = c::oxmpi_Session_get_pset_info(Session::ours(session), pset_name, info_c.ptr());
 info_c.put();
@@ -154,7 +154,7 @@ answer(code)
 }
 
 entry! {
-MPI_Session_init PMPI_Session_init(info: c_int, errhandler: c_int, session: *mut c_int) -> c_int {
+MPI_Session_init PMPI_Session_init(info: TheirHandle, errhandler: TheirHandle, session: *mut TheirHandle) -> c_int {
 let mut session_c = Place::<Session>::out(session);
 let code = c::oxmpi_Session_init(Info::ours(info), Errhandler::ours(errhandler), session_c.ptr());
 session_c.put();
@@ -163,7 +163,7 @@ answer(code)
 }
 
 entry! {
-MPI_Unpublish_name PMPI_Unpublish_name(service_name: *mut c_char, info: c_int, port_name: *mut c_char) -> c_int {
+MPI_Unpublish_name PMPI_Unpublish_name(service_name: *mut c_char, info: TheirHandle, port_name: *mut c_char) -> c_int {
 answer(c::oxmpi_Unpublish_name(service_name, Info::ours(info), port_name))
 }
 }

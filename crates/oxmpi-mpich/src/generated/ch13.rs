@@ -4,67 +4,67 @@
 use crate::entry::*;
 
 entry! {
-MPI_Accumulate PMPI_Accumulate(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: c_int, op: c_int, win: c_int) -> c_int {
+MPI_Accumulate PMPI_Accumulate(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: TheirHandle, op: TheirHandle, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Accumulate(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Op::ours(op), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Accumulate_c PMPI_Accumulate_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: c_int, op: c_int, win: c_int) -> c_int {
+MPI_Accumulate_c PMPI_Accumulate_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: TheirHandle, op: TheirHandle, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Accumulate_c(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Op::ours(op), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Compare_and_swap PMPI_Compare_and_swap(origin_addr: *mut c_void, compare_addr: *mut c_void, result_addr: *mut c_void, datatype: c_int, target_rank: c_int, target_disp: i64, win: c_int) -> c_int {
+MPI_Compare_and_swap PMPI_Compare_and_swap(origin_addr: *mut c_void, compare_addr: *mut c_void, result_addr: *mut c_void, datatype: TheirHandle, target_rank: c_int, target_disp: i64, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Compare_and_swap(as_address(origin_addr), as_address(compare_addr), as_address(result_addr), Datatype::ours(datatype), Rank::ours(target_rank), target_disp, Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Fetch_and_op PMPI_Fetch_and_op(origin_addr: *mut c_void, result_addr: *mut c_void, datatype: c_int, target_rank: c_int, target_disp: i64, op: c_int, win: c_int) -> c_int {
+MPI_Fetch_and_op PMPI_Fetch_and_op(origin_addr: *mut c_void, result_addr: *mut c_void, datatype: TheirHandle, target_rank: c_int, target_disp: i64, op: TheirHandle, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Fetch_and_op(as_address(origin_addr), as_address(result_addr), Datatype::ours(datatype), Rank::ours(target_rank), target_disp, Op::ours(op), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Get PMPI_Get(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: c_int, win: c_int) -> c_int {
+MPI_Get PMPI_Get(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: TheirHandle, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Get(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Get_c PMPI_Get_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: c_int, win: c_int) -> c_int {
+MPI_Get_c PMPI_Get_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: TheirHandle, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Get_c(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Get_accumulate PMPI_Get_accumulate(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: c_int, result_addr: *mut c_void, result_count: c_int, result_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: c_int, op: c_int, win: c_int) -> c_int {
+MPI_Get_accumulate PMPI_Get_accumulate(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: TheirHandle, result_addr: *mut c_void, result_count: c_int, result_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: TheirHandle, op: TheirHandle, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Get_accumulate(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), as_address(result_addr), result_count, Datatype::ours(result_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Op::ours(op), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Get_accumulate_c PMPI_Get_accumulate_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: c_int, result_addr: *mut c_void, result_count: i64, result_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: c_int, op: c_int, win: c_int) -> c_int {
+MPI_Get_accumulate_c PMPI_Get_accumulate_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: TheirHandle, result_addr: *mut c_void, result_count: i64, result_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: TheirHandle, op: TheirHandle, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Get_accumulate_c(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), as_address(result_addr), result_count, Datatype::ours(result_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Op::ours(op), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Put PMPI_Put(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: c_int, win: c_int) -> c_int {
+MPI_Put PMPI_Put(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: TheirHandle, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Put(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Put_c PMPI_Put_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: c_int, win: c_int) -> c_int {
+MPI_Put_c PMPI_Put_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: TheirHandle, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Put_c(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Raccumulate PMPI_Raccumulate(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: c_int, op: c_int, win: c_int, request: *mut c_int) -> c_int {
+MPI_Raccumulate PMPI_Raccumulate(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: TheirHandle, op: TheirHandle, win: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Raccumulate(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Op::ours(op), Win::ours(win), request_c.ptr());
 request_c.put();
@@ -73,7 +73,7 @@ answer(code)
 }
 
 entry! {
-MPI_Raccumulate_c PMPI_Raccumulate_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: c_int, op: c_int, win: c_int, request: *mut c_int) -> c_int {
+MPI_Raccumulate_c PMPI_Raccumulate_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: TheirHandle, op: TheirHandle, win: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Raccumulate_c(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Op::ours(op), Win::ours(win), request_c.ptr());
 request_c.put();
@@ -82,7 +82,7 @@ answer(code)
 }
 
 entry! {
-MPI_Rget PMPI_Rget(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: c_int, win: c_int, request: *mut c_int) -> c_int {
+MPI_Rget PMPI_Rget(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: TheirHandle, win: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Rget(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Win::ours(win), request_c.ptr());
 request_c.put();
@@ -91,7 +91,7 @@ answer(code)
 }
 
 entry! {
-MPI_Rget_c PMPI_Rget_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: c_int, win: c_int, request: *mut c_int) -> c_int {
+MPI_Rget_c PMPI_Rget_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: TheirHandle, win: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Rget_c(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Win::ours(win), request_c.ptr());
 request_c.put();
@@ -100,7 +100,7 @@ answer(code)
 }
 
 entry! {
-MPI_Rget_accumulate PMPI_Rget_accumulate(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: c_int, result_addr: *mut c_void, result_count: c_int, result_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: c_int, op: c_int, win: c_int, request: *mut c_int) -> c_int {
+MPI_Rget_accumulate PMPI_Rget_accumulate(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: TheirHandle, result_addr: *mut c_void, result_count: c_int, result_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: TheirHandle, op: TheirHandle, win: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Rget_accumulate(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), as_address(result_addr), result_count, Datatype::ours(result_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Op::ours(op), Win::ours(win), request_c.ptr());
 request_c.put();
@@ -109,7 +109,7 @@ answer(code)
 }
 
 entry! {
-MPI_Rget_accumulate_c PMPI_Rget_accumulate_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: c_int, result_addr: *mut c_void, result_count: i64, result_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: c_int, op: c_int, win: c_int, request: *mut c_int) -> c_int {
+MPI_Rget_accumulate_c PMPI_Rget_accumulate_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: TheirHandle, result_addr: *mut c_void, result_count: i64, result_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: TheirHandle, op: TheirHandle, win: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Rget_accumulate_c(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), as_address(result_addr), result_count, Datatype::ours(result_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Op::ours(op), Win::ours(win), request_c.ptr());
 request_c.put();
@@ -118,7 +118,7 @@ answer(code)
 }
 
 entry! {
-MPI_Rput PMPI_Rput(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: c_int, win: c_int, request: *mut c_int) -> c_int {
+MPI_Rput PMPI_Rput(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: TheirHandle, win: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Rput(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Win::ours(win), request_c.ptr());
 request_c.put();
@@ -127,7 +127,7 @@ answer(code)
 }
 
 entry! {
-MPI_Rput_c PMPI_Rput_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: c_int, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: c_int, win: c_int, request: *mut c_int) -> c_int {
+MPI_Rput_c PMPI_Rput_c(origin_addr: *mut c_void, origin_count: i64, origin_datatype: TheirHandle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: TheirHandle, win: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_Rput_c(as_address(origin_addr), origin_count, Datatype::ours(origin_datatype), Rank::ours(target_rank), target_disp, target_count, Datatype::ours(target_datatype), Win::ours(win), request_c.ptr());
 request_c.put();
@@ -136,7 +136,7 @@ answer(code)
 }
 
 entry! {
-MPI_Win_allocate PMPI_Win_allocate(size: i64, disp_unit: c_int, info: c_int, comm: c_int, baseptr: *mut c_void, win: *mut c_int) -> c_int {
+MPI_Win_allocate PMPI_Win_allocate(size: i64, disp_unit: c_int, info: TheirHandle, comm: TheirHandle, baseptr: *mut c_void, win: *mut TheirHandle) -> c_int {
 let mut win_c = Place::<Win>::out(win);
 let code = c::oxmpi_Win_allocate(size, disp_unit, Info::ours(info), Comm::ours(comm), baseptr, win_c.ptr());
 win_c.put();
@@ -145,7 +145,7 @@ answer(code)
 }
 
 entry! {
-MPI_Win_allocate_c PMPI_Win_allocate_c(size: i64, disp_unit: i64, info: c_int, comm: c_int, baseptr: *mut c_void, win: *mut c_int) -> c_int {
+MPI_Win_allocate_c PMPI_Win_allocate_c(size: i64, disp_unit: i64, info: TheirHandle, comm: TheirHandle, baseptr: *mut c_void, win: *mut TheirHandle) -> c_int {
 let mut win_c = Place::<Win>::out(win);
 let code = c::oxmpi_Win_allocate_c(size, disp_unit, Info::ours(info), Comm::ours(comm), baseptr, win_c.ptr());
 win_c.put();
@@ -154,7 +154,7 @@ answer(code)
 }
 
 entry! {
-MPI_Win_allocate_shared PMPI_Win_allocate_shared(size: i64, disp_unit: c_int, info: c_int, comm: c_int, baseptr: *mut c_void, win: *mut c_int) -> c_int {
+MPI_Win_allocate_shared PMPI_Win_allocate_shared(size: i64, disp_unit: c_int, info: TheirHandle, comm: TheirHandle, baseptr: *mut c_void, win: *mut TheirHandle) -> c_int {
 let mut win_c = Place::<Win>::out(win);
 let code = c::oxmpi_Win_allocate_shared(size, disp_unit, Info::ours(info), Comm::ours(comm), baseptr, win_c.ptr());
 win_c.put();
@@ -163,7 +163,7 @@ answer(code)
 }
 
 entry! {
-MPI_Win_allocate_shared_c PMPI_Win_allocate_shared_c(size: i64, disp_unit: i64, info: c_int, comm: c_int, baseptr: *mut c_void, win: *mut c_int) -> c_int {
+MPI_Win_allocate_shared_c PMPI_Win_allocate_shared_c(size: i64, disp_unit: i64, info: TheirHandle, comm: TheirHandle, baseptr: *mut c_void, win: *mut TheirHandle) -> c_int {
 let mut win_c = Place::<Win>::out(win);
 let code = c::oxmpi_Win_allocate_shared_c(size, disp_unit, Info::ours(info), Comm::ours(comm), baseptr, win_c.ptr());
 win_c.put();
@@ -172,19 +172,19 @@ answer(code)
 }
 
 entry! {
-MPI_Win_attach PMPI_Win_attach(win: c_int, base: *mut c_void, size: i64) -> c_int {
+MPI_Win_attach PMPI_Win_attach(win: TheirHandle, base: *mut c_void, size: i64) -> c_int {
 answer(c::oxmpi_Win_attach(Win::ours(win), as_address(base), size))
 }
 }
 
 entry! {
-MPI_Win_complete PMPI_Win_complete(win: c_int) -> c_int {
+MPI_Win_complete PMPI_Win_complete(win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_complete(Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_create PMPI_Win_create(base: *mut c_void, size: i64, disp_unit: c_int, info: c_int, comm: c_int, win: *mut c_int) -> c_int {
+MPI_Win_create PMPI_Win_create(base: *mut c_void, size: i64, disp_unit: c_int, info: TheirHandle, comm: TheirHandle, win: *mut TheirHandle) -> c_int {
 let mut win_c = Place::<Win>::out(win);
 let code = c::oxmpi_Win_create(as_address(base), size, disp_unit, Info::ours(info), Comm::ours(comm), win_c.ptr());
 win_c.put();
@@ -193,7 +193,7 @@ answer(code)
 }
 
 entry! {
-MPI_Win_create_c PMPI_Win_create_c(base: *mut c_void, size: i64, disp_unit: i64, info: c_int, comm: c_int, win: *mut c_int) -> c_int {
+MPI_Win_create_c PMPI_Win_create_c(base: *mut c_void, size: i64, disp_unit: i64, info: TheirHandle, comm: TheirHandle, win: *mut TheirHandle) -> c_int {
 let mut win_c = Place::<Win>::out(win);
 let code = c::oxmpi_Win_create_c(as_address(base), size, disp_unit, Info::ours(info), Comm::ours(comm), win_c.ptr());
 win_c.put();
@@ -202,7 +202,7 @@ answer(code)
 }
 
 entry! {
-MPI_Win_create_dynamic PMPI_Win_create_dynamic(info: c_int, comm: c_int, win: *mut c_int) -> c_int {
+MPI_Win_create_dynamic PMPI_Win_create_dynamic(info: TheirHandle, comm: TheirHandle, win: *mut TheirHandle) -> c_int {
 let mut win_c = Place::<Win>::out(win);
 let code = c::oxmpi_Win_create_dynamic(Info::ours(info), Comm::ours(comm), win_c.ptr());
 win_c.put();
@@ -211,43 +211,43 @@ answer(code)
 }
 
 entry! {
-MPI_Win_detach PMPI_Win_detach(win: c_int, base: *mut c_void) -> c_int {
+MPI_Win_detach PMPI_Win_detach(win: TheirHandle, base: *mut c_void) -> c_int {
 answer(c::oxmpi_Win_detach(Win::ours(win), as_address(base)))
 }
 }
 
 entry! {
-MPI_Win_fence PMPI_Win_fence(assert: c_int, win: c_int) -> c_int {
+MPI_Win_fence PMPI_Win_fence(assert: c_int, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_fence(Assertion::ours(assert), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_flush PMPI_Win_flush(rank: c_int, win: c_int) -> c_int {
+MPI_Win_flush PMPI_Win_flush(rank: c_int, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_flush(Rank::ours(rank), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_flush_all PMPI_Win_flush_all(win: c_int) -> c_int {
+MPI_Win_flush_all PMPI_Win_flush_all(win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_flush_all(Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_flush_local PMPI_Win_flush_local(rank: c_int, win: c_int) -> c_int {
+MPI_Win_flush_local PMPI_Win_flush_local(rank: c_int, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_flush_local(Rank::ours(rank), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_flush_local_all PMPI_Win_flush_local_all(win: c_int) -> c_int {
+MPI_Win_flush_local_all PMPI_Win_flush_local_all(win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_flush_local_all(Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_free PMPI_Win_free(win: *mut c_int) -> c_int {
+MPI_Win_free PMPI_Win_free(win: *mut TheirHandle) -> c_int {
 let mut win_c = Place::<Win>::inout(win);
 let code = c::oxmpi_Win_free(win_c.ptr());
 win_c.put();
@@ -256,7 +256,7 @@ answer(code)
 }
 
 entry! {
-MPI_Win_get_group PMPI_Win_get_group(win: c_int, group: *mut c_int) -> c_int {
+MPI_Win_get_group PMPI_Win_get_group(win: TheirHandle, group: *mut TheirHandle) -> c_int {
 let mut group_c = Place::<Group>::out(group);
 let code = c::oxmpi_Win_get_group(Win::ours(win), group_c.ptr());
 group_c.put();
@@ -265,7 +265,7 @@ answer(code)
 }
 
 entry! {
-MPI_Win_get_info PMPI_Win_get_info(win: c_int, info_used: *mut c_int) -> c_int {
+MPI_Win_get_info PMPI_Win_get_info(win: TheirHandle, info_used: *mut TheirHandle) -> c_int {
 let mut info_used_c = Place::<Info>::out(info_used);
 let code = c::oxmpi_Win_get_info(Win::ours(win), info_used_c.ptr());
 info_used_c.put();
@@ -274,73 +274,73 @@ answer(code)
 }
 
 entry! {
-MPI_Win_lock PMPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: c_int) -> c_int {
+MPI_Win_lock PMPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_lock(Lock::ours(lock_type), Rank::ours(rank), Assertion::ours(assert), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_lock_all PMPI_Win_lock_all(assert: c_int, win: c_int) -> c_int {
+MPI_Win_lock_all PMPI_Win_lock_all(assert: c_int, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_lock_all(Assertion::ours(assert), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_post PMPI_Win_post(group: c_int, assert: c_int, win: c_int) -> c_int {
+MPI_Win_post PMPI_Win_post(group: TheirHandle, assert: c_int, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_post(Group::ours(group), Assertion::ours(assert), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_set_info PMPI_Win_set_info(win: c_int, info: c_int) -> c_int {
+MPI_Win_set_info PMPI_Win_set_info(win: TheirHandle, info: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_set_info(Win::ours(win), Info::ours(info)))
 }
 }
 
 entry! {
-MPI_Win_shared_query PMPI_Win_shared_query(win: c_int, rank: c_int, size: *mut i64, disp_unit: *mut c_int, baseptr: *mut c_void) -> c_int {
+MPI_Win_shared_query PMPI_Win_shared_query(win: TheirHandle, rank: c_int, size: *mut i64, disp_unit: *mut c_int, baseptr: *mut c_void) -> c_int {
 answer(c::oxmpi_Win_shared_query(Win::ours(win), Rank::ours(rank), size, disp_unit, baseptr))
 }
 }
 
 entry! {
-MPI_Win_shared_query_c PMPI_Win_shared_query_c(win: c_int, rank: c_int, size: *mut i64, disp_unit: *mut i64, baseptr: *mut c_void) -> c_int {
+MPI_Win_shared_query_c PMPI_Win_shared_query_c(win: TheirHandle, rank: c_int, size: *mut i64, disp_unit: *mut i64, baseptr: *mut c_void) -> c_int {
 answer(c::oxmpi_Win_shared_query_c(Win::ours(win), Rank::ours(rank), size, disp_unit, baseptr))
 }
 }
 
 entry! {
-MPI_Win_start PMPI_Win_start(group: c_int, assert: c_int, win: c_int) -> c_int {
+MPI_Win_start PMPI_Win_start(group: TheirHandle, assert: c_int, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_start(Group::ours(group), Assertion::ours(assert), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_sync PMPI_Win_sync(win: c_int) -> c_int {
+MPI_Win_sync PMPI_Win_sync(win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_sync(Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_test PMPI_Win_test(win: c_int, flag: *mut c_int) -> c_int {
+MPI_Win_test PMPI_Win_test(win: TheirHandle, flag: *mut c_int) -> c_int {
 answer(c::oxmpi_Win_test(Win::ours(win), flag))
 }
 }
 
 entry! {
-MPI_Win_unlock PMPI_Win_unlock(rank: c_int, win: c_int) -> c_int {
+MPI_Win_unlock PMPI_Win_unlock(rank: c_int, win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_unlock(Rank::ours(rank), Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_unlock_all PMPI_Win_unlock_all(win: c_int) -> c_int {
+MPI_Win_unlock_all PMPI_Win_unlock_all(win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_unlock_all(Win::ours(win)))
 }
 }
 
 entry! {
-MPI_Win_wait PMPI_Win_wait(win: c_int) -> c_int {
+MPI_Win_wait PMPI_Win_wait(win: TheirHandle) -> c_int {
 answer(c::oxmpi_Win_wait(Win::ours(win)))
 }
 }

@@ -4,7 +4,7 @@
 use crate::entry::*;
 
 entry! {
-MPI_Grequest_complete PMPI_Grequest_complete(request: c_int) -> c_int {
+MPI_Grequest_complete PMPI_Grequest_complete(request: TheirHandle) -> c_int {
 answer(c::oxmpi_Grequest_complete(Request::ours(request)))
 }
 }
@@ -19,7 +19,7 @@ answer(code)
 }
 
 entry! {
-MPI_Status_set_elements PMPI_Status_set_elements(status: *mut TheirStatus, datatype: c_int, count: c_int) -> c_int {
+MPI_Status_set_elements PMPI_Status_set_elements(status: *mut TheirStatus, datatype: TheirHandle, count: c_int) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Status_set_elements(status_c.ptr(), Datatype::ours(datatype), count);
 status_c.put();
@@ -28,7 +28,7 @@ answer(code)
 }
 
 entry! {
-MPI_Status_set_elements_c PMPI_Status_set_elements_c(status: *mut TheirStatus, datatype: c_int, count: i64) -> c_int {
+MPI_Status_set_elements_c PMPI_Status_set_elements_c(status: *mut TheirStatus, datatype: TheirHandle, count: i64) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Status_set_elements_c(status_c.ptr(), Datatype::ours(datatype), count);
 status_c.put();

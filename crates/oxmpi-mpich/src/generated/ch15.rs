@@ -13,7 +13,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_delete PMPI_File_delete(filename: *mut c_char, info: c_int) -> c_int {
+MPI_File_delete PMPI_File_delete(filename: *mut c_char, info: TheirHandle) -> c_int {
 answer(c::oxmpi_File_delete(filename, Info::ours(info)))
 }
 }
@@ -40,7 +40,7 @@ answer(c::oxmpi_File_get_byte_offset(File::ours(fh), offset, disp))
 }
 
 entry! {
-MPI_File_get_group PMPI_File_get_group(fh: usize, group: *mut c_int) -> c_int {
+MPI_File_get_group PMPI_File_get_group(fh: usize, group: *mut TheirHandle) -> c_int {
 let mut group_c = Place::<Group>::out(group);
 let code = c::oxmpi_File_get_group(File::ours(fh), group_c.ptr());
 group_c.put();
@@ -49,7 +49,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_get_info PMPI_File_get_info(fh: usize, info_used: *mut c_int) -> c_int {
+MPI_File_get_info PMPI_File_get_info(fh: usize, info_used: *mut TheirHandle) -> c_int {
 let mut info_used_c = Place::<Info>::out(info_used);
 let code = c::oxmpi_File_get_info(File::ours(fh), info_used_c.ptr());
 info_used_c.put();
@@ -76,19 +76,19 @@ answer(c::oxmpi_File_get_size(File::ours(fh), size))
 }
 
 entry! {
-MPI_File_get_type_extent PMPI_File_get_type_extent(fh: usize, datatype: c_int, extent: *mut i64) -> c_int {
+MPI_File_get_type_extent PMPI_File_get_type_extent(fh: usize, datatype: TheirHandle, extent: *mut i64) -> c_int {
 answer(c::oxmpi_File_get_type_extent(File::ours(fh), Datatype::ours(datatype), extent))
 }
 }
 
 entry! {
-MPI_File_get_type_extent_c PMPI_File_get_type_extent_c(fh: usize, datatype: c_int, extent: *mut i64) -> c_int {
+MPI_File_get_type_extent_c PMPI_File_get_type_extent_c(fh: usize, datatype: TheirHandle, extent: *mut i64) -> c_int {
 answer(c::oxmpi_File_get_type_extent_c(File::ours(fh), Datatype::ours(datatype), extent))
 }
 }
 
 entry! {
-MPI_File_get_view PMPI_File_get_view(fh: usize, disp: *mut i64, etype: *mut c_int, filetype: *mut c_int, datarep: *mut c_char) -> c_int {
+MPI_File_get_view PMPI_File_get_view(fh: usize, disp: *mut i64, etype: *mut TheirHandle, filetype: *mut TheirHandle, datarep: *mut c_char) -> c_int {
 let mut etype_c = Place::<Datatype>::out(etype);
 let mut filetype_c = Place::<Datatype>::out(filetype);
 let code = c::oxmpi_File_get_view(File::ours(fh), disp, etype_c.ptr(), filetype_c.ptr(), datarep);
@@ -99,7 +99,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iread PMPI_File_iread(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iread PMPI_File_iread(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iread(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -108,7 +108,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iread_c PMPI_File_iread_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iread_c PMPI_File_iread_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iread_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -117,7 +117,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iread_all PMPI_File_iread_all(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iread_all PMPI_File_iread_all(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iread_all(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -126,7 +126,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iread_all_c PMPI_File_iread_all_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iread_all_c PMPI_File_iread_all_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iread_all_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -135,7 +135,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iread_at PMPI_File_iread_at(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iread_at PMPI_File_iread_at(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iread_at(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -144,7 +144,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iread_at_c PMPI_File_iread_at_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iread_at_c PMPI_File_iread_at_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iread_at_c(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -153,7 +153,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iread_at_all PMPI_File_iread_at_all(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iread_at_all PMPI_File_iread_at_all(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iread_at_all(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -162,7 +162,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iread_at_all_c PMPI_File_iread_at_all_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iread_at_all_c PMPI_File_iread_at_all_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iread_at_all_c(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -171,7 +171,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iread_shared PMPI_File_iread_shared(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iread_shared PMPI_File_iread_shared(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iread_shared(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -180,7 +180,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iread_shared_c PMPI_File_iread_shared_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iread_shared_c PMPI_File_iread_shared_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iread_shared_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -189,7 +189,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iwrite PMPI_File_iwrite(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iwrite PMPI_File_iwrite(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iwrite(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -198,7 +198,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iwrite_c PMPI_File_iwrite_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iwrite_c PMPI_File_iwrite_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iwrite_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -207,7 +207,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iwrite_all PMPI_File_iwrite_all(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iwrite_all PMPI_File_iwrite_all(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iwrite_all(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -216,7 +216,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iwrite_all_c PMPI_File_iwrite_all_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iwrite_all_c PMPI_File_iwrite_all_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iwrite_all_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -225,7 +225,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iwrite_at PMPI_File_iwrite_at(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iwrite_at PMPI_File_iwrite_at(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iwrite_at(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -234,7 +234,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iwrite_at_c PMPI_File_iwrite_at_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iwrite_at_c PMPI_File_iwrite_at_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iwrite_at_c(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -243,7 +243,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iwrite_at_all PMPI_File_iwrite_at_all(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iwrite_at_all PMPI_File_iwrite_at_all(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iwrite_at_all(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -252,7 +252,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iwrite_at_all_c(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -261,7 +261,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iwrite_shared PMPI_File_iwrite_shared(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iwrite_shared PMPI_File_iwrite_shared(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iwrite_shared(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -270,7 +270,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, request: *mut c_int) -> c_int {
+MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, request: *mut TheirHandle) -> c_int {
 let mut request_c = Place::<Request>::out(request);
 let code = c::oxmpi_File_iwrite_shared_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), request_c.ptr());
 request_c.put();
@@ -279,7 +279,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_open PMPI_File_open(comm: c_int, filename: *mut c_char, amode: c_int, info: c_int, fh: *mut usize) -> c_int {
+MPI_File_open PMPI_File_open(comm: TheirHandle, filename: *mut c_char, amode: c_int, info: TheirHandle, fh: *mut usize) -> c_int {
 let mut fh_c = Place::<File>::out(fh);
 let code = c::oxmpi_File_open(Comm::ours(comm), filename, AccessMode::ours(amode), Info::ours(info), fh_c.ptr());
 fh_c.put();
@@ -294,7 +294,7 @@ answer(c::oxmpi_File_preallocate(File::ours(fh), size))
 }
 
 entry! {
-MPI_File_read PMPI_File_read(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_read PMPI_File_read(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_read(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -303,7 +303,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_c PMPI_File_read_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_read_c PMPI_File_read_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_read_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -312,7 +312,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_all PMPI_File_read_all(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_read_all PMPI_File_read_all(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_read_all(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -321,7 +321,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_all_c PMPI_File_read_all_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_read_all_c PMPI_File_read_all_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_read_all_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -330,13 +330,13 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_all_begin PMPI_File_read_all_begin(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int) -> c_int {
+MPI_File_read_all_begin PMPI_File_read_all_begin(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_File_read_all_begin(File::ours(fh), as_address(buf), count, Datatype::ours(datatype)))
 }
 }
 
 entry! {
-MPI_File_read_all_begin_c PMPI_File_read_all_begin_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int) -> c_int {
+MPI_File_read_all_begin_c PMPI_File_read_all_begin_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_File_read_all_begin_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype)))
 }
 }
@@ -351,7 +351,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_at PMPI_File_read_at(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_read_at PMPI_File_read_at(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_read_at(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -360,7 +360,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_at_c PMPI_File_read_at_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_read_at_c PMPI_File_read_at_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_read_at_c(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -369,7 +369,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_at_all PMPI_File_read_at_all(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_read_at_all PMPI_File_read_at_all(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_read_at_all(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -378,7 +378,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_at_all_c PMPI_File_read_at_all_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_read_at_all_c PMPI_File_read_at_all_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_read_at_all_c(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -387,13 +387,13 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_at_all_begin PMPI_File_read_at_all_begin(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: c_int) -> c_int {
+MPI_File_read_at_all_begin PMPI_File_read_at_all_begin(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_File_read_at_all_begin(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype)))
 }
 }
 
 entry! {
-MPI_File_read_at_all_begin_c PMPI_File_read_at_all_begin_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: c_int) -> c_int {
+MPI_File_read_at_all_begin_c PMPI_File_read_at_all_begin_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_File_read_at_all_begin_c(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype)))
 }
 }
@@ -408,7 +408,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_ordered PMPI_File_read_ordered(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_read_ordered PMPI_File_read_ordered(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_read_ordered(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -417,7 +417,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_ordered_c PMPI_File_read_ordered_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_read_ordered_c PMPI_File_read_ordered_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_read_ordered_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -426,13 +426,13 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_ordered_begin PMPI_File_read_ordered_begin(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int) -> c_int {
+MPI_File_read_ordered_begin PMPI_File_read_ordered_begin(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_File_read_ordered_begin(File::ours(fh), as_address(buf), count, Datatype::ours(datatype)))
 }
 }
 
 entry! {
-MPI_File_read_ordered_begin_c PMPI_File_read_ordered_begin_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int) -> c_int {
+MPI_File_read_ordered_begin_c PMPI_File_read_ordered_begin_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_File_read_ordered_begin_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype)))
 }
 }
@@ -447,7 +447,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_shared PMPI_File_read_shared(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_read_shared PMPI_File_read_shared(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_read_shared(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -456,7 +456,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_read_shared_c PMPI_File_read_shared_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_read_shared_c PMPI_File_read_shared_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_read_shared_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -483,7 +483,7 @@ answer(c::oxmpi_File_set_atomicity(File::ours(fh), flag))
 }
 
 entry! {
-MPI_File_set_info PMPI_File_set_info(fh: usize, info: c_int) -> c_int {
+MPI_File_set_info PMPI_File_set_info(fh: usize, info: TheirHandle) -> c_int {
 answer(c::oxmpi_File_set_info(File::ours(fh), Info::ours(info)))
 }
 }
@@ -495,7 +495,7 @@ answer(c::oxmpi_File_set_size(File::ours(fh), size))
 }
 
 entry! {
-MPI_File_set_view PMPI_File_set_view(fh: usize, disp: i64, etype: c_int, filetype: c_int, datarep: *mut c_char, info: c_int) -> c_int {
+MPI_File_set_view PMPI_File_set_view(fh: usize, disp: i64, etype: TheirHandle, filetype: TheirHandle, datarep: *mut c_char, info: TheirHandle) -> c_int {
 answer(c::oxmpi_File_set_view(File::ours(fh), Displacement::ours(disp), Datatype::ours(etype), Datatype::ours(filetype), datarep, Info::ours(info)))
 }
 }
@@ -507,7 +507,7 @@ answer(c::oxmpi_File_sync(File::ours(fh)))
 }
 
 entry! {
-MPI_File_write PMPI_File_write(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_write PMPI_File_write(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_write(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -516,7 +516,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_c PMPI_File_write_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_write_c PMPI_File_write_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_write_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -525,7 +525,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_all PMPI_File_write_all(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_write_all PMPI_File_write_all(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_write_all(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -534,7 +534,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_all_c PMPI_File_write_all_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_write_all_c PMPI_File_write_all_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_write_all_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -543,13 +543,13 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_all_begin PMPI_File_write_all_begin(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int) -> c_int {
+MPI_File_write_all_begin PMPI_File_write_all_begin(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_File_write_all_begin(File::ours(fh), as_address(buf), count, Datatype::ours(datatype)))
 }
 }
 
 entry! {
-MPI_File_write_all_begin_c PMPI_File_write_all_begin_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int) -> c_int {
+MPI_File_write_all_begin_c PMPI_File_write_all_begin_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_File_write_all_begin_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype)))
 }
 }
@@ -564,7 +564,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_at PMPI_File_write_at(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_write_at PMPI_File_write_at(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_write_at(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -573,7 +573,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_at_c PMPI_File_write_at_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_write_at_c PMPI_File_write_at_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_write_at_c(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -582,7 +582,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_at_all PMPI_File_write_at_all(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_write_at_all PMPI_File_write_at_all(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_write_at_all(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -591,7 +591,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_at_all_c PMPI_File_write_at_all_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_write_at_all_c PMPI_File_write_at_all_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_write_at_all_c(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -600,13 +600,13 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_at_all_begin PMPI_File_write_at_all_begin(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: c_int) -> c_int {
+MPI_File_write_at_all_begin PMPI_File_write_at_all_begin(fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_File_write_at_all_begin(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype)))
 }
 }
 
 entry! {
-MPI_File_write_at_all_begin_c PMPI_File_write_at_all_begin_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: c_int) -> c_int {
+MPI_File_write_at_all_begin_c PMPI_File_write_at_all_begin_c(fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_File_write_at_all_begin_c(File::ours(fh), offset, as_address(buf), count, Datatype::ours(datatype)))
 }
 }
@@ -621,7 +621,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_ordered PMPI_File_write_ordered(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_write_ordered PMPI_File_write_ordered(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_write_ordered(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -630,7 +630,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_ordered_c PMPI_File_write_ordered_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_write_ordered_c PMPI_File_write_ordered_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_write_ordered_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -639,13 +639,13 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_ordered_begin PMPI_File_write_ordered_begin(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int) -> c_int {
+MPI_File_write_ordered_begin PMPI_File_write_ordered_begin(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_File_write_ordered_begin(File::ours(fh), as_address(buf), count, Datatype::ours(datatype)))
 }
 }
 
 entry! {
-MPI_File_write_ordered_begin_c PMPI_File_write_ordered_begin_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int) -> c_int {
+MPI_File_write_ordered_begin_c PMPI_File_write_ordered_begin_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle) -> c_int {
 answer(c::oxmpi_File_write_ordered_begin_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype)))
 }
 }
@@ -660,7 +660,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_shared PMPI_File_write_shared(fh: usize, buf: *mut c_void, count: c_int, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_write_shared PMPI_File_write_shared(fh: usize, buf: *mut c_void, count: c_int, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_write_shared(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();
@@ -669,7 +669,7 @@ answer(code)
 }
 
 entry! {
-MPI_File_write_shared_c PMPI_File_write_shared_c(fh: usize, buf: *mut c_void, count: i64, datatype: c_int, status: *mut TheirStatus) -> c_int {
+MPI_File_write_shared_c PMPI_File_write_shared_c(fh: usize, buf: *mut c_void, count: i64, datatype: TheirHandle, status: *mut TheirStatus) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_File_write_shared_c(File::ours(fh), as_address(buf), count, Datatype::ours(datatype), status_c.ptr());
 status_c.put();

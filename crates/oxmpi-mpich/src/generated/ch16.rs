@@ -71,7 +71,7 @@ answer(c::oxmpi_T_cvar_get_index(name, cvar_index))
 }
 
 entry! {
-MPI_T_cvar_get_info PMPI_T_cvar_get_info(cvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, datatype: *mut c_int, enumtype: *mut TEnum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, scope: *mut c_int) -> c_int {
+MPI_T_cvar_get_info PMPI_T_cvar_get_info(cvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, datatype: *mut TheirHandle, enumtype: *mut TEnum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, scope: *mut c_int) -> c_int {
 let mut verbosity_c = Place::<Verbosity>::out(verbosity);
 let mut datatype_c = Place::<Datatype>::out(datatype);
 let mut bind_c = Place::<Binding>::out(bind);
@@ -122,7 +122,7 @@ answer(c::oxmpi_T_enum_get_item(enumtype, indx, value, name, name_len))
 }
 
 entry! {
-MPI_T_event_callback_get_info PMPI_T_event_callback_get_info(event_registration: TEventRegistration, cb_safety: c_int, info_used: *mut c_int) -> c_int {
+MPI_T_event_callback_get_info PMPI_T_event_callback_get_info(event_registration: TEventRegistration, cb_safety: c_int, info_used: *mut TheirHandle) -> c_int {
 let mut info_used_c = Place::<Info>::out(info_used);
 let code = c::oxmpi_T_event_callback_get_info(event_registration, Safety::ours(cb_safety), info_used_c.ptr());
 info_used_c.put();
@@ -131,7 +131,7 @@ answer(code)
 }
 
 entry! {
-MPI_T_event_callback_set_info PMPI_T_event_callback_set_info(event_registration: TEventRegistration, cb_safety: c_int, info: c_int) -> c_int {
+MPI_T_event_callback_set_info PMPI_T_event_callback_set_info(event_registration: TEventRegistration, cb_safety: c_int, info: TheirHandle) -> c_int {
 answer(c::oxmpi_T_event_callback_set_info(event_registration, Safety::ours(cb_safety), Info::ours(info)))
 }
 }
@@ -167,7 +167,7 @@ answer(c::oxmpi_T_event_get_timestamp(event_instance, event_timestamp))
 }
 
 entry! {
-MPI_T_event_handle_get_info PMPI_T_event_handle_get_info(event_registration: TEventRegistration, info_used: *mut c_int) -> c_int {
+MPI_T_event_handle_get_info PMPI_T_event_handle_get_info(event_registration: TEventRegistration, info_used: *mut TheirHandle) -> c_int {
 let mut info_used_c = Place::<Info>::out(info_used);
 let code = c::oxmpi_T_event_handle_get_info(event_registration, info_used_c.ptr());
 info_used_c.put();
@@ -176,7 +176,7 @@ answer(code)
 }
 
 entry! {
-MPI_T_event_handle_set_info PMPI_T_event_handle_set_info(event_registration: TEventRegistration, info: c_int) -> c_int {
+MPI_T_event_handle_set_info PMPI_T_event_handle_set_info(event_registration: TEventRegistration, info: TheirHandle) -> c_int {
 answer(c::oxmpi_T_event_handle_set_info(event_registration, Info::ours(info)))
 }
 }
@@ -209,7 +209,7 @@ answer(c::oxmpi_T_pvar_get_index(name, PvarClass::ours(var_class), pvar_index))
 }
 
 entry! {
-MPI_T_pvar_get_info PMPI_T_pvar_get_info(pvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, var_class: *mut c_int, datatype: *mut c_int, enumtype: *mut TEnum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, readonly: *mut c_int, continuous: *mut c_int, atomic: *mut c_int) -> c_int {
+MPI_T_pvar_get_info PMPI_T_pvar_get_info(pvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, var_class: *mut c_int, datatype: *mut TheirHandle, enumtype: *mut TEnum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, readonly: *mut c_int, continuous: *mut c_int, atomic: *mut c_int) -> c_int {
 let mut verbosity_c = Place::<Verbosity>::out(verbosity);
 let mut var_class_c = Place::<PvarClass>::out(var_class);
 let mut datatype_c = Place::<Datatype>::out(datatype);
@@ -231,25 +231,28 @@ answer(c::oxmpi_T_pvar_get_num(num_pvar))
 
 entry! {
 MPI_T_pvar_handle_free PMPI_T_pvar_handle_free(session: TPvarSession, handle: *mut TPvarHandle) -> c_int {
-answer(c::oxmpi_T_pvar_handle_free(session, handle))
+let mut handle_c = Place::<TPvarHandle>::inout(handle);
+let code = c::oxmpi_T_pvar_handle_free(session, handle_c.ptr());
+handle_c.put();
+answer(code)
 }
 }
 
 entry! {
 MPI_T_pvar_read PMPI_T_pvar_read(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int {
-answer(c::oxmpi_T_pvar_read(session, handle, buf))
+answer(c::oxmpi_T_pvar_read(session, TPvarHandle::ours(handle), buf))
 }
 }
 
 entry! {
 MPI_T_pvar_readreset PMPI_T_pvar_readreset(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int {
-answer(c::oxmpi_T_pvar_readreset(session, handle, buf))
+answer(c::oxmpi_T_pvar_readreset(session, TPvarHandle::ours(handle), buf))
 }
 }
 
 entry! {
 MPI_T_pvar_reset PMPI_T_pvar_reset(session: TPvarSession, handle: TPvarHandle) -> c_int {
-answer(c::oxmpi_T_pvar_reset(session, handle))
+answer(c::oxmpi_T_pvar_reset(session, TPvarHandle::ours(handle)))
 }
 }
 
@@ -267,24 +270,24 @@ answer(c::oxmpi_T_pvar_session_free(session))
 
 entry! {
 MPI_T_pvar_start PMPI_T_pvar_start(session: TPvarSession, handle: TPvarHandle) -> c_int {
-answer(c::oxmpi_T_pvar_start(session, handle))
+answer(c::oxmpi_T_pvar_start(session, TPvarHandle::ours(handle)))
 }
 }
 
 entry! {
 MPI_T_pvar_stop PMPI_T_pvar_stop(session: TPvarSession, handle: TPvarHandle) -> c_int {
-answer(c::oxmpi_T_pvar_stop(session, handle))
+answer(c::oxmpi_T_pvar_stop(session, TPvarHandle::ours(handle)))
 }
 }
 
 entry! {
 MPI_T_pvar_write PMPI_T_pvar_write(session: TPvarSession, handle: TPvarHandle, buf: *mut c_void) -> c_int {
-answer(c::oxmpi_T_pvar_write(session, handle, buf))
+answer(c::oxmpi_T_pvar_write(session, TPvarHandle::ours(handle), buf))
 }
 }
 
 entry! {
-MPI_T_source_get_info PMPI_T_source_get_info(source_index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, ordering: *mut c_int, ticks_per_second: *mut i64, max_ticks: *mut i64, info: *mut c_int) -> c_int {
+MPI_T_source_get_info PMPI_T_source_get_info(source_index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, ordering: *mut c_int, ticks_per_second: *mut i64, max_ticks: *mut i64, info: *mut TheirHandle) -> c_int {
 let mut ordering_c = Place::<SourceOrder>::out(ordering);
 let mut info_c = Place::<Info>::out(info);
 let code = c::oxmpi_T_source_get_info(source_index, name, name_len, desc, desc_len, ordering_c.ptr(), ticks_per_second, max_ticks, info_c.ptr());

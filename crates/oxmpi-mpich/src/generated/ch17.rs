@@ -4,32 +4,32 @@
 use crate::entry::*;
 
 entry! {
-MPI_Attr_delete PMPI_Attr_delete(comm: c_int, keyval: c_int) -> c_int {
+MPI_Attr_delete PMPI_Attr_delete(comm: TheirHandle, keyval: c_int) -> c_int {
 answer(c::oxmpi_Attr_delete(Comm::ours(comm), Keyval::ours(keyval)))
 }
 }
 
 entry! {
-MPI_Attr_put PMPI_Attr_put(comm: c_int, keyval: c_int, attribute_val: *mut c_void) -> c_int {
+MPI_Attr_put PMPI_Attr_put(comm: TheirHandle, keyval: c_int, attribute_val: *mut c_void) -> c_int {
 answer(c::oxmpi_Attr_put(Comm::ours(comm), Keyval::ours(keyval), attribute_val))
 }
 }
 
 entry! {
-MPI_Get_elements_x PMPI_Get_elements_x(status: *mut TheirStatus, datatype: c_int, count: *mut i64) -> c_int {
+MPI_Get_elements_x PMPI_Get_elements_x(status: *mut TheirStatus, datatype: TheirHandle, count: *mut i64) -> c_int {
 let mut status_c = OneStatus::new(status);
 answer(c::oxmpi_Get_elements_x(status_c.ptr(), Datatype::ours(datatype), count))
 }
 }
 
 entry! {
-MPI_Info_get PMPI_Info_get(info: c_int, key: *mut c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int) -> c_int {
+MPI_Info_get PMPI_Info_get(info: TheirHandle, key: *mut c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int) -> c_int {
 answer(c::oxmpi_Info_get(Info::ours(info), key, valuelen, value, flag))
 }
 }
 
 entry! {
-MPI_Info_get_valuelen PMPI_Info_get_valuelen(info: c_int, key: *mut c_char, valuelen: *mut c_int, flag: *mut c_int) -> c_int {
+MPI_Info_get_valuelen PMPI_Info_get_valuelen(info: TheirHandle, key: *mut c_char, valuelen: *mut c_int, flag: *mut c_int) -> c_int {
 answer(c::oxmpi_Info_get_valuelen(Info::ours(info), key, valuelen, flag))
 }
 }
@@ -44,7 +44,7 @@ answer(code)
 }
 
 entry! {
-MPI_Status_set_elements_x PMPI_Status_set_elements_x(status: *mut TheirStatus, datatype: c_int, count: i64) -> c_int {
+MPI_Status_set_elements_x PMPI_Status_set_elements_x(status: *mut TheirStatus, datatype: TheirHandle, count: i64) -> c_int {
 let mut status_c = OneStatus::new(status);
 let code = c::oxmpi_Status_set_elements_x(status_c.ptr(), Datatype::ours(datatype), count);
 status_c.put();
@@ -53,19 +53,19 @@ answer(code)
 }
 
 entry! {
-MPI_Type_get_extent_x PMPI_Type_get_extent_x(datatype: c_int, lb: *mut i64, extent: *mut i64) -> c_int {
+MPI_Type_get_extent_x PMPI_Type_get_extent_x(datatype: TheirHandle, lb: *mut i64, extent: *mut i64) -> c_int {
 answer(c::oxmpi_Type_get_extent_x(Datatype::ours(datatype), lb, extent))
 }
 }
 
 entry! {
-MPI_Type_get_true_extent_x PMPI_Type_get_true_extent_x(datatype: c_int, true_lb: *mut i64, true_extent: *mut i64) -> c_int {
+MPI_Type_get_true_extent_x PMPI_Type_get_true_extent_x(datatype: TheirHandle, true_lb: *mut i64, true_extent: *mut i64) -> c_int {
 answer(c::oxmpi_Type_get_true_extent_x(Datatype::ours(datatype), true_lb, true_extent))
 }
 }
 
 entry! {
-MPI_Type_size_x PMPI_Type_size_x(datatype: c_int, size: *mut i64) -> c_int {
+MPI_Type_size_x PMPI_Type_size_x(datatype: TheirHandle, size: *mut i64) -> c_int {
 answer(c::oxmpi_Type_size_x(Datatype::ours(datatype), size))
 }
 }

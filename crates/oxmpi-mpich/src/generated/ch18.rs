@@ -10,7 +10,7 @@ answer(c::oxmpi_Address(location, address))
 }
 
 entry! {
-MPI_Errhandler_get PMPI_Errhandler_get(comm: c_int, errhandler: *mut c_int) -> c_int {
+MPI_Errhandler_get PMPI_Errhandler_get(comm: TheirHandle, errhandler: *mut TheirHandle) -> c_int {
 let mut errhandler_c = Place::<Errhandler>::out(errhandler);
 let code = c::oxmpi_Errhandler_get(Comm::ours(comm), errhandler_c.ptr());
 errhandler_c.put();
@@ -19,19 +19,19 @@ answer(code)
 }
 
 entry! {
-MPI_Errhandler_set PMPI_Errhandler_set(comm: c_int, errhandler: c_int) -> c_int {
+MPI_Errhandler_set PMPI_Errhandler_set(comm: TheirHandle, errhandler: TheirHandle) -> c_int {
 answer(c::oxmpi_Errhandler_set(Comm::ours(comm), Errhandler::ours(errhandler)))
 }
 }
 
 entry! {
-MPI_Type_extent PMPI_Type_extent(datatype: c_int, extent: *mut i64) -> c_int {
+MPI_Type_extent PMPI_Type_extent(datatype: TheirHandle, extent: *mut i64) -> c_int {
 answer(c::oxmpi_Type_extent(Datatype::ours(datatype), extent))
 }
 }
 
 entry! {
-MPI_Type_hindexed PMPI_Type_hindexed(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut i64, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_hindexed PMPI_Type_hindexed(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut i64, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_hindexed(count, array_of_blocklengths, array_of_displacements, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -40,7 +40,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_hvector PMPI_Type_hvector(count: c_int, blocklength: c_int, stride: i64, oldtype: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_hvector PMPI_Type_hvector(count: c_int, blocklength: c_int, stride: i64, oldtype: TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_hvector(count, blocklength, stride, Datatype::ours(oldtype), newtype_c.ptr());
 newtype_c.put();
@@ -49,13 +49,13 @@ answer(code)
 }
 
 entry! {
-MPI_Type_lb PMPI_Type_lb(datatype: c_int, displacement: *mut i64) -> c_int {
+MPI_Type_lb PMPI_Type_lb(datatype: TheirHandle, displacement: *mut i64) -> c_int {
 answer(c::oxmpi_Type_lb(Datatype::ours(datatype), displacement))
 }
 }
 
 entry! {
-MPI_Type_struct PMPI_Type_struct(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut i64, array_of_types: *mut c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_struct PMPI_Type_struct(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut i64, array_of_types: *mut TheirHandle, newtype: *mut TheirHandle) -> c_int {
 let mut array_of_types_c = List::<Datatype>::new(array_of_types, || length(count));
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_struct(count, array_of_blocklengths, array_of_displacements, array_of_types_c.ptr(), newtype_c.ptr());
@@ -65,7 +65,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_ub PMPI_Type_ub(datatype: c_int, displacement: *mut i64) -> c_int {
+MPI_Type_ub PMPI_Type_ub(datatype: TheirHandle, displacement: *mut i64) -> c_int {
 answer(c::oxmpi_Type_ub(Datatype::ours(datatype), displacement))
 }
 }

@@ -4,7 +4,7 @@
 use crate::entry::*;
 
 entry! {
-MPI_Type_create_f90_complex PMPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_f90_complex PMPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_f90_complex(p, r, newtype_c.ptr());
 newtype_c.put();
@@ -13,7 +13,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_f90_integer PMPI_Type_create_f90_integer(r: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_f90_integer PMPI_Type_create_f90_integer(r: c_int, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_f90_integer(r, newtype_c.ptr());
 newtype_c.put();
@@ -22,7 +22,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_create_f90_real PMPI_Type_create_f90_real(p: c_int, r: c_int, newtype: *mut c_int) -> c_int {
+MPI_Type_create_f90_real PMPI_Type_create_f90_real(p: c_int, r: c_int, newtype: *mut TheirHandle) -> c_int {
 let mut newtype_c = Place::<Datatype>::out(newtype);
 let code = c::oxmpi_Type_create_f90_real(p, r, newtype_c.ptr());
 newtype_c.put();
@@ -31,7 +31,7 @@ answer(code)
 }
 
 entry! {
-MPI_Type_match_size PMPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut c_int) -> c_int {
+MPI_Type_match_size PMPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut TheirHandle) -> c_int {
 let mut datatype_c = Place::<Datatype>::out(datatype);
 let code = c::oxmpi_Type_match_size(TypeClass::ours(typeclass), size, datatype_c.ptr());
 datatype_c.put();

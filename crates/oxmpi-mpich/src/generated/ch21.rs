@@ -10,7 +10,7 @@ answer(c::oxmpi_Abi_get_fortran_booleans(logical_size, logical_true, logical_fal
 }
 
 entry! {
-MPI_Abi_get_fortran_info PMPI_Abi_get_fortran_info(info: *mut c_int) -> c_int {
+MPI_Abi_get_fortran_info PMPI_Abi_get_fortran_info(info: *mut TheirHandle) -> c_int {
 let mut info_c = Place::<Info>::out(info);
 let code = c::oxmpi_Abi_get_fortran_info(info_c.ptr());
 info_c.put();
@@ -19,7 +19,7 @@ answer(code)
 }
 
 entry! {
-MPI_Abi_get_info PMPI_Abi_get_info(info: *mut c_int) -> c_int {
+MPI_Abi_get_info PMPI_Abi_get_info(info: *mut TheirHandle) -> c_int {
 let mut info_c = Place::<Info>::out(info);
 let code = c::oxmpi_Abi_get_info(info_c.ptr());
 info_c.put();
@@ -34,7 +34,7 @@ answer(c::oxmpi_Abi_set_fortran_booleans(logical_size, logical_true, logical_fal
 }
 
 entry! {
-MPI_Abi_set_fortran_info PMPI_Abi_set_fortran_info(info: c_int) -> c_int {
+MPI_Abi_set_fortran_info PMPI_Abi_set_fortran_info(info: TheirHandle) -> c_int {
 answer(c::oxmpi_Abi_set_fortran_info(Info::ours(info)))
 }
 }

@@ -5,12 +5,6 @@
 extern "C" {
 #endif
 
-typedef long MPI_Aint;
-typedef long long MPI_Count;
-typedef long long MPI_Offset;
-typedef int MPI_Fint;
-typedef int MPI_T_cb_safety;
-typedef int MPI_T_source_order;
 typedef struct MPI_Status {
     int count_lo;
     int count_hi_and_cancelled;
@@ -18,13 +12,14 @@ typedef struct MPI_Status {
     int MPI_TAG;
     int MPI_ERROR;
 } MPI_Status;
-typedef struct {
-    MPI_Fint count_lo;
-    MPI_Fint count_hi_and_cancelled;
-    MPI_Fint MPI_SOURCE;
-    MPI_Fint MPI_TAG;
-    MPI_Fint MPI_ERROR;
-} MPI_F08_status;
+
+typedef long MPI_Aint;
+typedef long long MPI_Count;
+typedef long long MPI_Offset;
+typedef int MPI_Fint;
+typedef int MPI_T_cb_safety;
+typedef int MPI_T_source_order;
+typedef MPI_Status MPI_F08_status;
 
 typedef int MPI_Comm;
 typedef int MPI_Datatype;
@@ -270,6 +265,8 @@ int MPIR_Dup_fn(MPI_Comm, int, void *, void *, void *, int *);
 #define MPI_REAL16 ((MPI_Datatype)0x4c00102b)
 #define MPI_COMPLEX16 ((MPI_Datatype)0x4c00102a)
 #define MPI_COMPLEX32 ((MPI_Datatype)0x4c00202c)
+#define MPIX_C_FLOAT16 ((MPI_Datatype)0x4c000246)
+#define MPIX_BFLOAT16 ((MPI_Datatype)0x4c00024c)
 #define MPI_BOTTOM ((void*)0)
 #define MPI_IN_PLACE ((void*)-1)
 #define MPI_BUFFER_AUTOMATIC ((void*)-2)

@@ -1,6 +1,7 @@
 //! Variables that MPICH's `mpi.h` declares. Programs may have copies of them, which the dynamic
 //! linker fills with these values at the start.
 
+use crate::abi::ALL_HANDLES;
 use crate::entry::*;
 use std::sync::atomic::AtomicUsize;
 
@@ -20,7 +21,6 @@ constants! {
 
 const MPI_UNWEIGHTED_ADDRESS: usize = oxmpi_abi::constants::MPI_UNWEIGHTED;
 const MPI_WEIGHTS_EMPTY_ADDRESS: usize = oxmpi_abi::constants::MPI_WEIGHTS_EMPTY;
-const ALL_HANDLES: usize = oxmpi_abi::constants::MPI_T_PVAR_ALL_HANDLES.0;
 
 /// `MPIR_Dup_fn`, which is `MPI_DUP_FN` and its kin: the copy has the same value.
 #[unsafe(no_mangle)]

@@ -1,17 +1,22 @@
 //! The folder with the libraries of other ABIs, `lib/compat`. Ranks search it before all others of
-//! `LD_LIBRARY_PATH`, so that a program that was built for MPICH finds OxMPI. This holds for scripts
+//! `LD_LIBRARY_PATH`, so that a program that was built for MPICH or Open MPI finds OxMPI. This holds for scripts
 //! and interpreters, too, which load MPI later. `OXMPI_COMPAT=0` prevents it.
 
-use crate::report;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 pub const SWITCH: &str = "OXMPI_COMPAT";
 pub const SEARCH: &str = "LD_LIBRARY_PATH";
 
+/// Where this installation has its libraries; a path without them when there is no telling.
+pub fn own_libraries() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    own.parent().and_then(Path::parent).unwrap_or(&own).join("lib")
+}
+
 /// The folder of this installation, if it has one.
 pub fn folder() -> Option<PathBuf> {
-    Some(report::own_libraries().join("compat")).filter(|folder| folder.is_dir())
+    Some(own_libraries().join("compat")).filter(|folder| folder.is_dir())
 }
 
 /// The folders that a rank's loader searches: the given ones, after that of the compat libraries.

@@ -61,6 +61,13 @@ pub const COMBINERS: &[(c_int, c_int)] = &[
 
 pub const COMPARISONS: &[(c_int, c_int)] = &[(0, MPI_IDENT), (1, MPI_CONGRUENT), (2, MPI_SIMILAR), (3, MPI_UNEQUAL)];
 
+pub const DISTRIBUTIONS: &[(c_int, c_int)] = &[
+    (123, MPI_DISTRIBUTE_NONE),
+    (121, MPI_DISTRIBUTE_BLOCK),
+    (122, MPI_DISTRIBUTE_CYCLIC),
+    (-49767, MPI_DISTRIBUTE_DFLT_DARG),
+];
+
 pub const ERROR_CLASSES: &[(c_int, c_int)] = &[
     (0, MPI_SUCCESS),
     (1, MPI_ERR_BUFFER),
@@ -172,14 +179,7 @@ pub const LOCKS: &[(c_int, c_int)] = &[(234, MPI_LOCK_EXCLUSIVE), (235, MPI_LOCK
 
 pub const MODELS: &[(c_int, c_int)] = &[(2, MPI_WIN_UNIFIED), (1, MPI_WIN_SEPARATE)];
 
-pub const ORDERS: &[(c_int, c_int)] = &[
-    (56, MPI_ORDER_C),
-    (57, MPI_ORDER_FORTRAN),
-    (123, MPI_DISTRIBUTE_NONE),
-    (121, MPI_DISTRIBUTE_BLOCK),
-    (122, MPI_DISTRIBUTE_CYCLIC),
-    (-49767, MPI_DISTRIBUTE_DFLT_DARG),
-];
+pub const ORDERS: &[(c_int, c_int)] = &[(56, MPI_ORDER_C), (57, MPI_ORDER_FORTRAN)];
 
 pub const PVAR_CLASSES: &[(c_int, c_int)] = &[
     (240, MPI_T_PVAR_CLASS_STATE),
@@ -317,6 +317,8 @@ pub const DATATYPES: &[(c_int, usize)] = &[
     (0x4c00102b, MPI_REAL16.0),
     (0x4c00102a, MPI_COMPLEX16.0),
     (0x4c00202c, MPI_COMPLEX32.0),
+    (0x4c000246, MPIX_C_FLOAT16.0),
+    (0x4c00024c, MPIX_BFLOAT16.0),
     (0x4c000010, MPI_LB.0),
     (0x4c000011, MPI_UB.0),
 ];
@@ -327,6 +329,8 @@ pub const ERRHANDLERS: &[(c_int, usize)] = &[
     (0x54000003, MPI_ERRORS_ABORT.0),
     (0x54000001, MPI_ERRORS_RETURN.0),
 ];
+
+pub const FILES: &[(c_int, usize)] = &[(0, MPI_FILE_NULL.0)];
 
 pub const GROUPS: &[(c_int, usize)] = &[(0x08000000, MPI_GROUP_NULL.0), (0x48000000, MPI_GROUP_EMPTY.0)];
 
@@ -360,10 +364,19 @@ pub const WINS: &[(c_int, usize)] = &[(0x20000000, MPI_WIN_NULL.0)];
 
 /// Constants of MPICH by name.
 pub mod theirs {
+    pub const MPI_ANY_SOURCE: i64 = -2;
     pub const MPI_DISPLACEMENT_CURRENT: i64 = -54278278;
+    pub const MPI_DISTRIBUTE_DFLT_DARG: i64 = -49767;
     pub const MPI_ERR_ARG: i64 = 12;
     pub const MPI_ERR_LASTCODE: i64 = 0x3fffffff;
+    pub const MPI_ERR_UNKNOWN: i64 = 13;
+    pub const MPI_MAX_ERROR_STRING: i64 = 512;
     pub const MPI_MAX_INFO_KEY: i64 = 255;
+    pub const MPI_MAX_LIBRARY_VERSION_STRING: i64 = 8192;
+    pub const MPI_MAX_OBJECT_NAME: i64 = 128;
     pub const MPI_MAX_PORT_NAME: i64 = 256;
     pub const MPI_MAX_PROCESSOR_NAME: i64 = 128;
+    pub const MPI_PROC_NULL: i64 = -1;
+    pub const MPI_ROOT: i64 = -3;
+    pub const MPI_STATUS_IGNORE: i64 = 0x00000001;
 }

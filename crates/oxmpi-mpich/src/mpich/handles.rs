@@ -1,18 +1,17 @@
 //! Handles: an int in MPICH's ABI, except a file's. Predefined ones are converted by tables. Any
-//! other is the integer by which OxMPI knows the object (`MPI_Comm_toint`), with bit 31 set: no
-//! predefined handle of MPICH has both of its two highest bits.
+//! other is the integer by which OxMPI knows the object (`MPI_Comm_toint`), which has the two highest
+//! bits set: no predefined handle of MPICH has both.
 
 use crate::generated::c;
 use crate::generated::tables::*;
 use crate::values::Converts;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 /// Predefined handles of the standard are below this.
-const FIRST_DYNAMIC: usize = 4096;
+pub const FIRST_DYNAMIC: usize = 4096;
 const MADE: u32 = 0xc000_0000;
-const MARK: u32 = 0x8000_0000;
 /// Makes a number that is no handle of MPICH one that is none of ours.
 const NO_HANDLE: usize = 1 << 63;
 
@@ -27,7 +26,7 @@ macro_rules! handles {
             fn ours(theirs: c_int) -> $name {
                 match theirs as u32 >= MADE {
                     // SAFETY: the function takes any number.
-                    true => unsafe { c::$fromint((theirs as u32 & !MARK) as c_int) },
+                    true => unsafe { c::$fromint(theirs) },
                     false => $name(predefined::<{ $table.len() }>($table, theirs)),
                 }
             }
@@ -35,7 +34,7 @@ macro_rules! handles {
             #[inline]
             fn theirs(ours: $name) -> c_int {
                 match ours.0 >= FIRST_DYNAMIC {
-                    true => (ours.0 as u32 | MARK) as c_int,
+                    true => ours.0 as u32 as c_int,
                     false => shown($table, ours.0),
                 }
             }
@@ -58,7 +57,15 @@ handles! {
 #[inline]
 fn predefined<const N: usize>(table: &[(c_int, usize)], theirs: c_int) -> usize {
     let found = table[..N].iter().find(|(value, _)| *value == theirs);
-    found.map_or(theirs as u32 as usize | NO_HANDLE, |(_, ours)| *ours)
+    found.map_or_else(|| standard(table, theirs), |(_, ours)| *ours)
+}
+
+/// A predefined handle of the standard, which a library of that ABI gave as an integer of Fortran: in the headers of MPICH
+/// `MPI_Comm_f2c` returns its argument.
+#[cold]
+fn standard(table: &[(c_int, usize)], theirs: c_int) -> usize {
+    let word = theirs as u32 as usize;
+    if table.iter().any(|(_, ours)| *ours == word) { word } else { word | NO_HANDLE }
 }
 
 #[cold]
@@ -97,7 +104,7 @@ impl Converts for Datatype {
         }
         match theirs as u32 >= MADE {
             // SAFETY: the function takes any number.
-            true => unsafe { c::oxmpi_Type_fromint((theirs as u32 & !MARK) as c_int) },
+            true => unsafe { c::oxmpi_Type_fromint(theirs) },
             false => Datatype(predefined::<{ DATATYPES.len() }>(DATATYPES, theirs)),
         }
     }
@@ -105,7 +112,7 @@ impl Converts for Datatype {
     #[inline]
     fn theirs(ours: Datatype) -> c_int {
         match ours.0 >= FIRST_DYNAMIC {
-            true => (ours.0 as u32 | MARK) as c_int,
+            true => ours.0 as u32 as c_int,
             false => shown(DATATYPES, ours.0),
         }
     }
@@ -129,20 +136,5 @@ impl Converts for File {
 
     fn theirs(ours: File) -> usize {
         if ours == MPI_FILE_NULL { 0 } else { ours.0 }
-    }
-}
-
-// ---- addresses ----
-
-pub const THEIR_IN_PLACE: usize = usize::MAX;
-pub const THEIR_BUFFER_AUTOMATIC: usize = usize::MAX - 1;
-
-/// An address that may have a meaning.
-#[inline]
-pub fn as_address(theirs: *mut c_void) -> *mut c_void {
-    match theirs as usize {
-        THEIR_IN_PLACE => MPI_IN_PLACE as *mut c_void,
-        THEIR_BUFFER_AUTOMATIC => MPI_BUFFER_AUTOMATIC as *mut c_void,
-        _ => theirs,
     }
 }

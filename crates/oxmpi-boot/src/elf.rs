@@ -5,7 +5,7 @@
 //! Only 64-bit little-endian ELF files are understood. Any other file, such as a script, is treated
 //! as a program that needs no MPI. The file is untrusted: every number in it is checked.
 
-use crate::report;
+use crate::compat;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,16 +13,24 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// The start of a library's name, and the MPI that it belongs to.
-const FOREIGN: [(&str, &str); 9] = [
+const FOREIGN: &[(&str, &str)] = &[
     ("libmpi.so.40", "Open MPI"),
     ("libmpi_mpifh.so.", "Open MPI"),
-    ("libmpi_usempif08.so.", "Open MPI"),
+    ("libmpi_usempi", "Open MPI"),
+    ("libmpi_cxx.so.40", "Open MPI"),
     ("libmpi.so.12", "MPICH or one of its kind (Intel MPI, MVAPICH, Cray MPICH)"),
     ("libmpifort.so.12", "MPICH or one of its kind (Intel MPI, MVAPICH, Cray MPICH)"),
     ("libmpich.so.", "MPICH"),
+    ("libmpichfort.so.", "MPICH"),
     ("libmpi_cray.so.", "Cray MPICH"),
     ("libmpi_gnu", "Cray MPICH"),
     ("libmpi_ibm.so.", "IBM Spectrum MPI"),
+    ("libmpi_ilp64.so.", "Intel MPI with INTEGERs of eight bytes"),
+    ("libmpi.so.20", "Open MPI 2"),
+    ("libmpi.so.1.", "Open MPI 1"),
+    ("libmpi.so.0", "Open MPI 1"),
+    ("libmpi.so.4", "Intel MPI 4"),
+    ("libmpi.so", "another MPI"),
 ];
 
 /// Limit on the files that are read for one program.
@@ -40,10 +48,22 @@ pub enum Foreign {
     Found(PathBuf),
 }
 
-/// Returns the library of another MPI that a program needs, directly or through a library beside
-/// it. `search`: the value of `LD_LIBRARY_PATH`.
-pub fn foreign_mpi(program: &Path, search: Option<&OsStr>) -> Option<Foreign> {
-    let mut found = None;
+/// A library of MPI that a program needs.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Needed {
+    pub library: String,
+    /// The MPI whose ABI it has; none if it is the library of the standard ABI.
+    pub of: Option<&'static str>,
+    /// The file that the loader finds in the folders of the program and of the environment.
+    pub file: Option<PathBuf>,
+    /// Whether that file is OxMPI's.
+    pub is_oxmpi: bool,
+}
+
+/// Returns the libraries of MPI that a program needs, directly or through libraries beside it. `search`: the value of
+/// `LD_LIBRARY_PATH`.
+pub fn needed(program: &Path, search: Option<&OsStr>) -> Vec<Needed> {
+    let mut found = Vec::new();
     let mut seen = HashSet::new();
     let mut waiting = vec![program.to_path_buf()];
     while let Some(path) = waiting.pop() {
@@ -52,28 +72,49 @@ pub fn foreign_mpi(program: &Path, search: Option<&OsStr>) -> Option<Foreign> {
         }
         let Some(needs) = File::open(&path).ok().and_then(|file| Needs::read(&file)) else { continue };
         for library in &needs.libraries {
+            let of = FOREIGN.iter().find(|(start, _)| library.starts_with(start)).map(|(_, of)| *of);
             if library.starts_with("libmpi_abi.so") {
-                return needs.find(STANDARD, &path, search).filter(|file| !is_oxmpi(file)).map(Foreign::Found);
+                let file = needs.find(STANDARD, &path, search);
+                let is_oxmpi = file.as_deref().is_none_or(is_oxmpi);
+                found.push(Needed { library: library.clone(), of: None, file, is_oxmpi });
+            } else if of.is_some() {
+                let file = needs.find(library, &path, search);
+                let is_oxmpi = file.as_deref().is_some_and(has_name);
+                found.push(Needed { library: library.clone(), of, file, is_oxmpi });
+            } else {
+                // Look in the program's own library folders only: system libraries need no MPI.
+                let folders = needs.folders.iter().map(|folder| at_origin(folder, &path));
+                waiting.extend(folders.map(|folder| folder.join(library)).find(|file| file.is_file()));
             }
-            if let Some((_, of)) = FOREIGN.iter().find(|(start, _)| library.starts_with(start)) {
-                if needs.find(library, &path, search).is_some_and(|file| has_name(&file)) {
-                    return None;
-                }
-                found.get_or_insert(Foreign::Linked { library: library.clone(), of });
-                continue;
-            }
-            // Look in the program's own library folders only: system libraries need no MPI.
-            let folders = needs.folders.iter().map(|folder| at_origin(folder, &path));
-            waiting.extend(folders.map(|folder| folder.join(library)).find(|file| file.is_file()));
         }
     }
     found
 }
 
+/// Returns the library of another MPI that a program uses; none if it finds OxMPI's.
+pub fn foreign_mpi(program: &Path, search: Option<&OsStr>) -> Option<Foreign> {
+    let needed = needed(program, search);
+    if let Some(standard) = needed.iter().find(|needed| needed.of.is_none()) {
+        return standard.file.clone().filter(|_| !standard.is_oxmpi).map(Foreign::Found);
+    }
+    if needed.iter().any(|needed| needed.is_oxmpi) {
+        return None;
+    }
+    let first = needed.into_iter().next()?;
+    Some(Foreign::Linked { library: first.library, of: first.of? })
+}
+
+/// Whether a program needs the dynamic linker at all: a static one has its MPI in itself.
+pub fn is_dynamic(program: &Path) -> Option<bool> {
+    let file = File::open(program).ok()?;
+    let header = bytes(&file, 0, 64)?;
+    header.starts_with(b"\x7fELF").then(|| Needs::read(&file).is_some())
+}
+
 /// Whether a library is that of this installation, or says in its text that it is OxMPI. One that cannot be read is given
 /// the benefit of the doubt.
 fn is_oxmpi(library: &Path) -> bool {
-    let own = report::own_libraries().join(STANDARD);
+    let own = compat::own_libraries().join(STANDARD);
     if let (Ok(library), Ok(own)) = (library.canonicalize(), own.canonicalize())
         && library == own
     {
