@@ -358,6 +358,10 @@ typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
 #define MPI_COMPLEX16 ((MPI_Datatype)0x2e3)
 #define MPI_COMPLEX32 ((MPI_Datatype)0x2eb)
 
+/* Datatypes of 16-bit floating-point numbers in C, which are not in the standard. */
+#define MPIX_C_FLOAT16 ((MPI_Datatype)0x2f8)
+#define MPIX_BFLOAT16  ((MPI_Datatype)0x2f9)
+
 /* Addresses with a meaning. */
 #define MPI_BOTTOM           ((void*)0)
 #define MPI_IN_PLACE         ((void*)1)
@@ -2808,6 +2812,12 @@ int PMPI_Win_toint(MPI_Win win);
 
 #ifdef __cplusplus
 }
+#endif
+
+/* The C++ interface of MPI-2.2, which MPI-3 removed; not part of the standard ABI. */
+#if defined __cplusplus && !defined OXMPI_SKIP_MPICXX && !defined MPICH_SKIP_MPICXX && !defined OMPI_SKIP_MPICXX \
+    && !defined MPI_SKIP_CXX
+#include "mpicxx.h"
 #endif
 
 #endif /* OXMPI_MPI_H */
