@@ -13,6 +13,11 @@ pub fn of(which: libc::__rlimit_resource_t) -> (u64, u64) {
     }
 }
 
+/// How many descriptors this process may have open.
+pub fn open_files() -> u64 {
+    of(libc::RLIMIT_NOFILE).0
+}
+
 /// How many descriptors a process may have open, if it raises its soft limit.
 pub fn most_open_files() -> u64 {
     of(libc::RLIMIT_NOFILE).1

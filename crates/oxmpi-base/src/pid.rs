@@ -31,6 +31,18 @@ impl Pid {
     }
 }
 
+/// Makes the caller the leader of a process group. Only a system call: it may run between `clone` and `exec`.
+pub fn lead_group() {
+    // SAFETY: takes plain numbers; it cannot fail for a process that has just been made.
+    unsafe { libc::setpgid(0, 0) };
+}
+
+/// The same, and the leader of a session without a terminal.
+pub fn lead_session() {
+    // SAFETY: has no arguments; it cannot fail for a process that has just been made.
+    unsafe { libc::setsid() };
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;

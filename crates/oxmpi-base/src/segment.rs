@@ -3,7 +3,8 @@
 //! memory only after a write to it.
 //!
 //! ```text
-//! | job header | rank blocks | wait records | doorbells | foreign senders | ports | table of nodes | offer cells | rings |
+//! | job header | rank blocks | wait records | hints | rest records | suspects | findings | doorbells | foreign senders | ports | table of nodes |
+//! | offer cells | rings |
 //! | arenas | rings of foreign senders |
 //! ```
 //!
@@ -15,7 +16,9 @@
 //! initial value of each field.
 
 use crate::arena::Area;
+use crate::finding_log::FindingLog;
 use crate::foreign_senders::{FOREIGN_CELLS, FOREIGN_SENDERS, ForeignSender};
+use crate::rest_record::RestRecord;
 use crate::seq_record::SeqRecord;
 use crate::wait_record::WaitRecord;
 use crate::{descriptors, limits, trust};
@@ -27,7 +30,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Changes with the layout: a rank never attaches to a segment of another version's `mpirun`.
-const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x09");
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x0d");
 
 pub const CACHE_LINE: usize = 64;
 pub const PAGE: usize = 4096;
@@ -46,6 +49,9 @@ pub const PORTS: usize = 4096;
 /// any sizes.
 pub const NODE_WORDS: usize = 1 << 18;
 
+/// Number of words for the set of ranks that are asked whether they are stuck: a bit for each rank of the job, on all its nodes.
+pub const SUSPECT_WORDS: usize = MOST_RANKS / 64;
+
 /// Number of offer cells of a rank for operations that wait for their peer (see `offer_cell.rs`).
 pub const OFFER_CELLS: usize = 1 << 16;
 
@@ -56,13 +62,22 @@ pub struct JobHeader {
     ring_cells: AtomicU32,
     /// CPUs that the job may use, as `mpirun` counted them (affinity mask and cgroup quota).
     pub cpus: AtomicU32,
-    _pad: [u8; 40],
+    /// Number of ranks that have published that they can do nothing before others act (see `rest_record.rs`).
+    pub resting: AtomicI32,
+    /// Set when a rank has told the user that it reaches other nodes over TCP though a fabric was wanted.
+    told_of_tcp: AtomicU32,
+    _pad: [u8; 32],
     /// Number of ranks that are attached and not asleep, plus foreign senders. While it is not
     /// above the number of CPUs, spinning costs nothing.
     pub awake: AtomicI32,
 }
 
 impl JobHeader {
+    /// Whether no rank of the node has told of TCP instead of a fabric before.
+    pub fn tells_of_tcp(&self) -> bool {
+        self.told_of_tcp.swap(1, Relaxed) == 0
+    }
+
     /// Whether the job has no more ranks than CPUs.
     pub fn has_cpu_for_all(&self) -> bool {
         self.ranks.load(Relaxed) <= self.cpus.load(Relaxed)
@@ -139,6 +154,10 @@ pub struct Layout {
     pub ring_cells: usize,
     blocks: usize,
     records: usize,
+    hints: usize,
+    rests: usize,
+    suspects: usize,
+    findings: usize,
     doorbells: usize,
     doorbell_stride: usize,
     foreign_senders: usize,
@@ -178,7 +197,11 @@ impl Layout {
         let up = |n: usize, to: usize| n.div_ceil(to) * to;
         let blocks = PAGE;
         let records = blocks + up(ranks * size_of::<RankBlock>(), PAGE);
-        let doorbells = records + up(ranks * size_of::<WaitRecord>(), PAGE);
+        let hints = records + up(ranks * size_of::<WaitRecord>(), PAGE);
+        let rests = hints + up(ranks * size_of::<WaitRecord>(), PAGE);
+        let suspects = rests + up(ranks * size_of::<RestRecord>(), PAGE);
+        let findings = suspects + SUSPECT_WORDS * 8;
+        let doorbells = findings + up(ranks * size_of::<FindingLog>(), PAGE);
         // One word more: the bell of foreign senders.
         let doorbell_stride = up((1 + ranks.div_ceil(64)) * 8, CACHE_LINE);
         let foreign_senders = doorbells + up(ranks * doorbell_stride, PAGE);
@@ -195,6 +218,10 @@ impl Layout {
             ring_cells,
             blocks,
             records,
+            hints,
+            rests,
+            suspects,
+            findings,
             doorbells,
             doorbell_stride,
             foreign_senders,
@@ -388,6 +415,32 @@ impl Segment {
         unsafe { self.at::<WaitRecord>(self.layout.records + rank * size_of::<WaitRecord>()).as_ref() }
     }
 
+    /// Why a rank may wait in vain, in words.
+    pub fn hint(&self, rank: usize) -> &WaitRecord {
+        assert!(rank < self.layout.ranks);
+        // SAFETY: in bounds by the layout, 64-byte aligned, all atomics.
+        unsafe { self.at::<WaitRecord>(self.layout.hints + rank * size_of::<WaitRecord>()).as_ref() }
+    }
+
+    /// Which ranks must act before a rank can.
+    pub fn rest_record(&self, rank: usize) -> &RestRecord {
+        assert!(rank < self.layout.ranks);
+        // SAFETY: in bounds by the layout, 64-byte aligned, all atomics.
+        unsafe { self.at::<RestRecord>(self.layout.rests + rank * size_of::<RestRecord>()).as_ref() }
+    }
+
+    /// The ranks of the job, on all its nodes, that the last question goes to: a bit for each. Written before it is asked.
+    pub fn suspects(&self) -> &[AtomicU64] {
+        self.words(self.layout.suspects, SUSPECT_WORDS)
+    }
+
+    /// What a rank has found wrong with the program.
+    pub fn finding_log(&self, rank: usize) -> &FindingLog {
+        assert!(rank < self.layout.ranks);
+        // SAFETY: in bounds by the layout, 64-byte aligned, all atomics.
+        unsafe { self.at::<FindingLog>(self.layout.findings + rank * size_of::<FindingLog>()).as_ref() }
+    }
+
     /// The bitmap in which a sender sets its bit, once, when it starts to use its ring to `rank`.
     pub fn doorbell(&self, rank: usize) -> &[AtomicU64] {
         assert!(rank < self.layout.ranks);
@@ -500,7 +553,10 @@ mod tests {
         for ranks in [1, 2, 63, 64, 65, 300] {
             let l = Layout::for_ranks(ranks);
             assert!(l.blocks + ranks * size_of::<RankBlock>() <= l.records);
-            assert!(l.records + ranks * size_of::<WaitRecord>() <= l.doorbells);
+            assert!(l.records + ranks * size_of::<WaitRecord>() <= l.hints);
+            assert!(l.hints + ranks * size_of::<WaitRecord>() <= l.rests);
+            assert!(l.rests + ranks * size_of::<RestRecord>() <= l.findings);
+            assert!(l.findings + ranks * size_of::<FindingLog>() <= l.doorbells);
             assert!(l.doorbells + ranks * l.doorbell_stride <= l.foreign_senders);
             assert!((1 + ranks.div_ceil(64)) * 8 <= l.doorbell_stride);
             assert!(l.foreign_senders + FOREIGN_SENDERS * size_of::<ForeignSender>() <= l.foreign_bits);

@@ -8,14 +8,14 @@
 //! ```text
 //!  63            32 31 30 29    26 25                       0
 //! +----------------+--+--+--------+--------------------------+
-//! |   generation   | 0| 1|  kind  |           slot           |
+//! |   generation   | 1| 1|  kind  |           slot           |
 //! +----------------+--+--+--------+--------------------------+
 //! ```
 //!
-//! Bit 30 marks a dynamic handle and distinguishes it from the standard's predefined values, which
-//! are below 4096. Bit 31 is clear, so that the low word is a positive `int`: this is the handle in
-//! Fortran and in the `toint` functions. The generation starts at 1 and increases each time a slot
-//! is reused, so that the handle of a freed object stays invalid.
+//! Bits 30 and 31 mark a dynamic handle and distinguish it from the standard's predefined values, which
+//! are below 4096. The low word is the handle in Fortran and in the `toint` functions, in all ABIs: none
+//! of the predefined integers of MPICH and Open MPI has both bits. The generation starts at 1 and
+//! increases each time a slot is reused, so that the handle of a freed object stays invalid.
 
 use std::fmt;
 use std::slice;
@@ -26,8 +26,7 @@ const SLOT_BITS: u32 = 26;
 const SLOT_MASK: usize = (1 << SLOT_BITS) - 1;
 const KIND_SHIFT: u32 = SLOT_BITS;
 const KIND_MASK: usize = 0xf;
-const DYNAMIC: usize = 1 << 30;
-const NOT_AN_INT: usize = 1 << 31;
+const DYNAMIC: usize = 3 << 30;
 const LOW_WORD: usize = u32::MAX as usize;
 const GENERATION_SHIFT: u32 = 32;
 
@@ -107,7 +106,8 @@ impl fmt::Display for Kind {
 
 /// The kind in the bits of a dynamic handle; `None` for a predefined or invalid value.
 pub fn kind_of(handle: usize) -> Option<Kind> {
-    if handle & (DYNAMIC | NOT_AN_INT) != DYNAMIC || handle >> GENERATION_SHIFT == 0 {
+    // A handle with all bits is a -1 of the program.
+    if handle & DYNAMIC != DYNAMIC || handle >> GENERATION_SHIFT == 0 || handle == usize::MAX {
         return None;
     }
     Kind::from_bits(handle >> KIND_SHIFT & KIND_MASK)
@@ -326,10 +326,10 @@ mod tests {
     fn layout() {
         let mut table = SlotTable::new(Kind::Request);
         let a = table.insert('a');
-        assert_eq!(a, 1 << 32 | 1 << 30 | 5 << 26);
+        assert_eq!(a, 1 << 32 | 3 << 30 | 5 << 26);
         let b = table.insert('b');
         assert_eq!(b & LOW_WORD, a & LOW_WORD | 1);
-        assert!(a as u32 as i32 > 0 && b as u32 as i32 > 0);
+        assert!((a as i32) < 0 && (b as i32) < 0);
         assert_eq!(kind_of(a), Some(Kind::Request));
         for kind in 0..16 {
             if let Some(kind) = Kind::from_bits(kind) {
@@ -367,7 +367,7 @@ mod tests {
         let b = table.insert(2);
         assert_eq!(a as i32, b as i32);
         assert_eq!(table.from_low_word(a as i32), Some(b));
-        for wrong in [0, -1, i32::MIN, 3, (b as i32) + 1, b as i32 | i32::MIN, b as i32 ^ 1 << 26] {
+        for wrong in [0, -1, i32::MIN, 3, (b as i32) + 1, b as i32 & i32::MAX, b as i32 ^ 1 << 26] {
             assert_eq!(table.from_low_word(wrong), None);
         }
     }
@@ -385,7 +385,7 @@ mod tests {
         let next = comms.insert(());
         assert_eq!(comms.diagnose(comm), Lookup::Freed);
         assert_eq!(comms.diagnose(next), Lookup::Live);
-        for garbage in [0, 1, 0x101, usize::MAX, comm | 1 << 31, comm + 1, comm & LOW_WORD, next + (1 << 32)] {
+        for garbage in [0, 1, 0x101, usize::MAX, comm & !(1 << 31), comm + 1, comm & LOW_WORD, next + (1 << 32)] {
             assert_eq!(comms.diagnose(garbage), Lookup::Garbage, "{garbage:#x}");
             assert_eq!(comms.get(garbage), None);
         }

@@ -87,6 +87,26 @@ pub fn unacknowledged(connection: BorrowedFd<'_>) -> io::Result<usize> {
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
+/// Bytes written to a pipe, a socket or a terminal that its reader has not taken yet; 0 for what has no reader, such as a
+/// file.
+pub fn unread(output: BorrowedFd<'_>) -> usize {
+    if let Ok(count) = unacknowledged(output) {
+        return count;
+    }
+    let mut count: libc::c_int = 0;
+    // SAFETY: a `stat` consists of integers, for which all bits zero are valid, and the kernel fills it; FIONREAD writes one
+    // integer, for which there is room.
+    unsafe {
+        let mut state: libc::stat = std::mem::zeroed();
+        let is_pipe =
+            libc::fstat(output.as_raw_fd(), &raw mut state) == 0 && state.st_mode & libc::S_IFMT == libc::S_IFIFO;
+        if !is_pipe || libc::ioctl(output.as_raw_fd(), libc::FIONREAD, &raw mut count) != 0 {
+            return 0;
+        }
+    }
+    usize::try_from(count).unwrap_or(0)
+}
+
 /// How many packets of a TCP connection this side had to send again.
 pub fn retransmits(connection: BorrowedFd<'_>) -> io::Result<u32> {
     // SAFETY: it consists of integers, for which all bits zero are valid.

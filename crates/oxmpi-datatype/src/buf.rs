@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use oxmpi_base::copy;
+use oxmpi_base::{copy, valgrind};
 
 use crate::datatype::Datatype;
 use crate::walk::{Copy, List, walk_many};
@@ -168,6 +168,41 @@ impl<'m> Source<'m> {
     pub fn part(&self, from: usize, bytes: usize) -> Source<'m> {
         // SAFETY: a part of a region that may be read until 'm ends.
         unsafe { Source::new(self.region.part(from, bytes)) }
+    }
+
+    /// Lets valgrind report bytes that the program has not written.
+    #[cold]
+    pub fn check_defined(&self) {
+        let (mut cursor, mut pieces) = (Cursor::new(), Vec::new());
+        while cursor.iovecs(self, &mut pieces, 1024, usize::MAX) > 0 {
+            pieces.drain(..).for_each(|(address, bytes)| valgrind::check_defined(address, bytes));
+        }
+    }
+}
+
+impl Source<'_> {
+    /// A hash of the bytes: all of a short buffer, samples of a long one.
+    pub fn checksum(&self) -> u64 {
+        /// Shorter buffers are hashed whole.
+        const WHOLE: usize = 8 << 10;
+        const SAMPLES: usize = 128;
+        const SAMPLE: usize = 64;
+        let len = self.len();
+        let (parts, step, part) =
+            if len <= WHOLE { (1, 0, len) } else { (SAMPLES, (len - SAMPLE) / (SAMPLES - 1), SAMPLE) };
+        let mut bytes = [0u8; WHOLE];
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        for number in 0..parts {
+            let mut cursor = Cursor::new();
+            cursor.seek(self, number * step);
+            let place = bytes.as_mut_ptr();
+            // SAFETY: a part is at most as long as `bytes`, and a source may be read.
+            unsafe { cursor.pack(self, place, part) };
+            for &byte in &bytes[..part] {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        }
+        hash
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use oxmpi_abi::{Result, bail};
 
+use crate::class_hash::Classes;
 use crate::contents::Origin;
 use crate::facts::Facts;
 use crate::layout::Layout;
@@ -30,6 +31,7 @@ pub struct Datatype {
     committed: AtomicBool,
     layout: OnceLock<Layout>,
     overlaps: OnceLock<bool>,
+    pub(crate) classes: OnceLock<Classes>,
 }
 
 /// The type map, as replications of the type maps of other types.
@@ -88,6 +90,7 @@ impl Datatype {
             committed,
             layout: OnceLock::new(),
             overlaps: OnceLock::new(),
+            classes: OnceLock::new(),
         })
     }
 

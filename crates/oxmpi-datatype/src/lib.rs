@@ -9,6 +9,8 @@
 
 mod array;
 mod buf;
+mod class_hash;
+mod class_walk;
 mod construct;
 mod contents;
 mod datatype;
@@ -26,6 +28,7 @@ mod unnamed;
 mod walk;
 
 pub use buf::{Cursor, Region, Source, Target};
+pub use class_hash::{Class, Classes, Signature};
 pub use contents::{Combiner, Contents, Envelope};
 pub use datatype::{Datatype, Wide, predefined, predefined_or_marker};
 pub use elements::{Run, Runs};

@@ -3,8 +3,8 @@
 //!
 //! On the platforms of OxMPI (64-bit Linux, x86-64 and aarch64) every optional type of the ABI has
 //! a representation, so none has an undefined size. A half-precision real (`MPI_REAL2`,
-//! `MPI_COMPLEX4`) is an IEEE binary16 in two bytes: it is moved as bytes, or converted to binary32
-//! for computations.
+//! `MPI_COMPLEX4`, `MPIX_C_FLOAT16`) is an IEEE binary16 in two bytes: it is moved as bytes, or
+//! converted to binary32 for computations. `MPIX_BFLOAT16` is the upper half of a binary32.
 
 use oxmpi_abi::{Result, bail};
 
@@ -31,6 +31,8 @@ pub enum Scalar {
     U32,
     U64,
     F16,
+    /// The sign, the exponent and the first seven bits of a binary32.
+    Bfloat16,
     F32,
     F64,
     /// C `long double`: x87 extended in 16 bytes on x86-64, binary128 on aarch64.
@@ -56,7 +58,7 @@ impl Scalar {
     pub const fn size(self) -> usize {
         match self {
             Scalar::I8 | Scalar::U8 | Scalar::Bool | Scalar::Char | Scalar::Byte => 1,
-            Scalar::I16 | Scalar::U16 | Scalar::F16 => 2,
+            Scalar::I16 | Scalar::U16 | Scalar::F16 | Scalar::Bfloat16 => 2,
             Scalar::I32 | Scalar::U32 | Scalar::F32 | Scalar::C16 | Scalar::WChar => 4,
             Scalar::I64 | Scalar::U64 | Scalar::F64 | Scalar::C32 => 8,
             Scalar::I128 | Scalar::LongDouble | Scalar::F128 | Scalar::C64 => 16,
@@ -167,7 +169,7 @@ impl Named {
 /// The predefined datatypes in the order of their handles.
 pub static NAMED: &[Named] = &{
     use Group::*;
-    use Scalar::{Bool, Byte as B, C16, C32, C64, C128, CLongDouble, Char, F16, F32, F64, F128};
+    use Scalar::{Bfloat16, Bool, Byte as B, C16, C32, C64, C128, CLongDouble, Char, F16, F32, F64, F128};
     use Scalar::{I8, I16, I32, I64, I128, Logical as L, LongDouble, U8, U16, U32, U64, WChar};
     [
         Named::new(0x201, "MPI_AINT", MultiLanguage, I64, 8),
@@ -240,6 +242,8 @@ pub static NAMED: &[Named] = &{
         Named::new(0x2e2, "MPI_REAL16", Floating, F128, 16),
         Named::new(0x2e3, "MPI_COMPLEX16", Complex, C64, 16),
         Named::new(0x2eb, "MPI_COMPLEX32", Complex, C128, 32),
+        Named::new(0x2f8, "MPIX_C_FLOAT16", Floating, F16, 2),
+        Named::new(0x2f9, "MPIX_BFLOAT16", Floating, Bfloat16, 2),
     ]
 };
 

@@ -2,6 +2,7 @@
 //! waits.
 
 use super::mismatch::MismatchCheck;
+use super::needs::Needs;
 use super::{Waiting, describe};
 use crate::agreement::{Agreement, AgreementIo};
 use crate::call::{Call, Guard};
@@ -36,6 +37,10 @@ impl<T> Waiting for AgreementWait<'_, T> {
 
     fn collective(&self) -> Option<&MismatchCheck> {
         self.check
+    }
+
+    fn needs(&self, state: &Process, needs: &mut Needs) {
+        state.agreement_needs(&self.agreement.borrow(), needs);
     }
 }
 

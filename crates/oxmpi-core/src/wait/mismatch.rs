@@ -11,8 +11,9 @@
 //! found out, so that a rank learns of a difference between two others. A rank that leaves a call with an error, whatever the
 //! reason, says so in the same way: the others wait for it in vain.
 
-use super::Waiting;
+use super::needs::Needs;
 use super::unmatched::Difference;
+use super::{Waiting, describe};
 use crate::call::Guard;
 use crate::call_history::{CallName, Calls};
 use crate::collective::{Background, Stage};
@@ -57,7 +58,7 @@ impl MismatchCheck {
     /// After a sleep in vain: publishes our position, and searches for ranks that have died or are
     /// in another call.
     #[cold]
-    pub(super) fn look(&self, guard: &mut Guard, awaited: &[Peer]) -> Option<Error> {
+    pub(super) fn look(&self, guard: &mut Guard, awaited: &[Peer], may_ask: bool) -> Option<Error> {
         let comm = guard.comm(self.comm).ok()?;
         let here = Here::of_comm(comm, self.calls(comm));
         say(guard, &here);
@@ -71,7 +72,9 @@ impl MismatchCheck {
         let found = find_different(guard, &here).or_else(|| find_far(guard, &here, &answers));
         let found = found.or_else(|| find_unmatched(guard, &counted, awaited));
         found.or_else(|| find_left(guard, &here, awaited, &answers)).or_else(|| {
-            ask(guard, here.context, awaited);
+            if may_ask {
+                ask(guard, here.context, awaited);
+            }
             None
         })
     }
@@ -87,7 +90,10 @@ impl MismatchCheck {
     /// The communicator of the call as text.
     pub(super) fn place(&self, state: &Process) -> String {
         let comm = state.comm(self.comm);
-        comm.map_or_else(|_| String::new(), |comm| format!("on {} (call {})", comm.describe(), self.calls(comm).number))
+        comm.map_or_else(
+            |_| String::new(),
+            |comm| format!("on {} (call {})", describe::comm(comm), self.calls(comm).number),
+        )
     }
 
     /// The call has failed because messages of another call arrived: publishes that for ranks that
@@ -114,12 +120,20 @@ impl Waiting for MismatchCheck {
     fn collective(&self) -> Option<&MismatchCheck> {
         Some(self)
     }
+
+    /// Any rank of the communicator: which of them a round on the board waits for, only the board knows.
+    fn needs(&self, state: &Process, needs: &mut Needs) {
+        match state.comm(self.comm) {
+            Ok(comm) => needs.peers(comm.group.iter().chain(comm.local_group().iter())),
+            Err(_) => needs.unknown(),
+        }
+    }
 }
 
 /// After a sleep in vain in a call that is not collective: publishes the position of one background
 /// operation, the next one each time, and ends one with an error whose ranks are in another call.
 #[cold]
-pub(super) fn look_meanwhile(guard: &mut Guard, turn: usize) {
+pub(super) fn look_meanwhile(guard: &mut Guard, turn: usize, may_ask: bool) {
     let Some(turn) = turn.checked_rem(guard.runs().len()) else { return };
     let here = Here::of_stage(guard.runs()[turn].stage());
     say(guard, &here);
@@ -134,7 +148,9 @@ pub(super) fn look_meanwhile(guard: &mut Guard, turn: usize) {
         let error = find_far(guard, &here, &answers).or_else(|| find_unmatched(guard, &here, &awaited));
         let error = error.or_else(|| find_left(guard, &here, &awaited, &answers));
         found = error.map(|error| (turn, error));
-        ask(guard, here.context, &awaited);
+        if may_ask {
+            ask(guard, here.context, &awaited);
+        }
     }
     if let Some((index, error)) = found {
         guard.end_run(index, error);

@@ -12,6 +12,8 @@
 //! describe.rs    what a call waits for, in words
 //! mismatch.rs    ranks that wait for each other in different collective calls find out
 //! unmatched.rs   the same, from messages that match no receive
+//! needs.rs       which ranks can end a wait
+//! rest.rs        a rank that can do nothing before others act says so
 //! entry.rs       for calls that are inside without the lock
 //! ```
 //!
@@ -26,8 +28,10 @@ pub mod board;
 mod describe;
 mod entry;
 pub mod mismatch;
+pub mod needs;
 mod outside;
 mod plan;
+mod rest;
 mod unmatched;
 pub mod waiting;
 pub mod window;
@@ -37,8 +41,11 @@ use crate::engine::{OpId, Outcome};
 use crate::process::{Process, SLEEP};
 use crate::request::Active;
 use mismatch::MismatchCheck;
+use needs::Needs;
 use oxmpi_abi::{Error, Result};
+use oxmpi_base::callers::{self, CALLERS};
 use oxmpi_base::ids::Peer;
+use oxmpi_base::load;
 use oxmpi_base::wait::{Backoff, Sleep, Step};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -67,18 +74,41 @@ pub trait Waiting {
         Vec::new()
     }
 
+    /// Adds all processes of which an action can end the wait, or bring it a step further. A wait that does not say so may be
+    /// ended by anything.
+    fn needs(&self, _state: &Process, needs: &mut Needs) {
+        needs.unknown();
+    }
+
+    /// Why the wait may be in vain: a message that nearly is what it waits for.
+    fn hint(&self, _state: &Process) -> String {
+        String::new()
+    }
+
     /// The longest sleep before the call asks.
     fn longest_sleep(&self) -> Duration {
         SLEEP
     }
 }
 
+/// A wait that has been in vain for so long looks for the first time.
+const FIRST_LOOK: Duration = Duration::from_millis(300);
+
 /// The looks of one wait.
+#[derive(Default)]
 struct Looks {
     /// When the wait began to sleep, or last looked.
     last: Option<Instant>,
+    /// The same as a number that other processes read, for the first sleep.
+    since: u64,
     /// How many looks there were.
     count: usize,
+    /// The number of the record that this wait has published, or 0.
+    record: u64,
+    /// The return addresses of the call.
+    callers: Option<[u64; CALLERS]>,
+    /// The question of `mpirun` that this look answers.
+    question: Option<u64>,
 }
 
 impl Call<'_> {
@@ -91,7 +121,7 @@ impl Call<'_> {
         mut ready: impl FnMut(&mut Process) -> Option<R>,
     ) -> Result<R> {
         let mut backoff = Backoff::new(guard.shared().job());
-        let mut looks = Looks { last: None, count: 0 };
+        let mut looks = Looks::default();
         let end = loop {
             if let Some(result) = ready(guard) {
                 break Ok(result);
@@ -99,6 +129,9 @@ impl Call<'_> {
             let moved = self.progress(guard);
             guard.follow_lock();
             if moved {
+                if looks.count > 0 {
+                    rest::withdraw(guard);
+                }
                 guard.wake_siblings();
                 backoff.renew();
                 continue;
@@ -117,10 +150,19 @@ impl Call<'_> {
             }
         };
         if looks.count > 0 {
-            mismatch::stop(guard);
-            guard.engine.node().wait_record().write("");
+            Self::end_of_looks(guard);
         }
         end
+    }
+
+    /// The wait is over: what it has published is not true any more.
+    #[cold]
+    fn end_of_looks(guard: &mut Guard) {
+        rest::withdraw(guard);
+        mismatch::stop(guard);
+        let node = guard.engine.node();
+        node.wait_record().write("", [0; CALLERS]);
+        node.hint().write("", [0; CALLERS]);
     }
 
     /// Waits for an operation of the engine's.
@@ -151,7 +193,10 @@ impl Call<'_> {
         ready: &mut impl FnMut(&mut Process) -> Option<R>,
     ) -> Option<Result<R>> {
         let (alone, shared) = (!guard.is_shared(), guard.shared());
-        let longest = what.longest_sleep().min(guard.longest_sleep);
+        let mut longest = what.longest_sleep().min(guard.longest_sleep);
+        if looks.count == 0 {
+            longest = longest.min(FIRST_LOOK);
+        }
         let me = Sleep { job: shared.job(), block: shared.block(), alone };
         let armed = guard.engine.arm(alone);
         // The last poll, now that every sender sees that we sleep.
@@ -159,9 +204,18 @@ impl Call<'_> {
         let result = ready(guard);
         if moved || result.is_some() {
             armed.disarm(&me);
+            rest::withdraw(guard);
             return result.map(Ok);
         }
+        if rest::question(guard).is_some() {
+            armed.disarm(&me);
+            looks.count += 1;
+            return self.look(guard, what, looks, ready);
+        }
         let start = Instant::now();
+        if looks.last.is_none() {
+            looks.since = load::now();
+        }
         guard.unlocked(|_| armed.sleep(&me, longest));
         let slept = start.elapsed();
         self.library().sleeps().count(slept);
@@ -170,12 +224,12 @@ impl Call<'_> {
         }
         // The time of the whole wait counts: signals or messages for others may end every sleep
         // early.
-        if looks.last.get_or_insert(start).elapsed() < longest {
+        if looks.last.get_or_insert(start).elapsed() < longest && rest::question(guard).is_none() {
             return None;
         }
         looks.last = Some(Instant::now());
         looks.count += 1;
-        self.look(guard, what, looks.count, ready)
+        self.look(guard, what, looks, ready)
     }
 
     /// The wait was in vain for a while: checks whether it can still succeed.
@@ -184,23 +238,30 @@ impl Call<'_> {
         &self,
         guard: &mut Guard,
         what: &dyn Waiting,
-        count: usize,
+        looks: &mut Looks,
         ready: &mut impl FnMut(&mut Process) -> Option<R>,
     ) -> Option<Result<R>> {
         let alone = !guard.is_shared();
+        // What is looked at from now on is newer than the question.
+        looks.question = rest::question(guard);
         guard.look_around(alone);
         // It may have come in the meantime, or failed because of what was found.
-        self.progress(guard);
+        let moved = self.look_to_the_end(guard);
         if let Some(result) = ready(guard) {
             return Some(Ok(result));
         }
+        if moved {
+            rest::withdraw(guard);
+        }
+        // While `mpirun` asks, it counts the frames: a question to other ranks would be one.
+        let may_ask = looks.question.is_none();
         let different = match what.collective() {
             Some(check) => {
                 let awaited = what.awaited(guard);
-                check.look(guard, &awaited)
+                check.look(guard, &awaited, may_ask)
             }
             None => {
-                mismatch::look_meanwhile(guard, count);
+                mismatch::look_meanwhile(guard, looks.count, may_ask);
                 None
             }
         };
@@ -208,8 +269,11 @@ impl Call<'_> {
             return Some(Err(error));
         }
         // For mpirun, in case it must report where every rank is.
-        let text = describe::whole(guard, what);
-        guard.engine.node().wait_record().write(&text);
+        let (text, hint) = (describe::whole(guard, what), what.hint(guard));
+        let callers = *looks.callers.get_or_insert_with(callers::callers);
+        guard.engine.node().wait_record().write(&text, callers);
+        guard.engine.node().hint().write(&hint, [0; CALLERS]);
+        self.rest(guard, what, looks);
         None
     }
 }

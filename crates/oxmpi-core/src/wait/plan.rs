@@ -2,6 +2,7 @@
 
 use super::Waiting;
 use super::mismatch::MismatchCheck;
+use super::needs::Needs;
 use crate::call::{Call, Guard};
 use crate::collective::{BoundPlan, Run, Turn};
 use crate::process::Process;
@@ -27,6 +28,10 @@ impl Waiting for PlanWait<'_> {
 
     fn collective(&self) -> Option<&MismatchCheck> {
         Some(self.check)
+    }
+
+    fn needs(&self, state: &Process, needs: &mut Needs) {
+        state.run_needs(&self.run.borrow(), needs);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Waiting for accesses and synchronisation of other ranks on a window.
 
 use super::Waiting;
+use super::needs::Needs;
 use crate::call::{Call, Guard};
 use crate::process::Process;
 use oxmpi_abi::constants::MPI_ERR_OTHER;
@@ -9,6 +10,7 @@ use oxmpi_abi::{Error, Result};
 use oxmpi_base::wait;
 use oxmpi_rma::Window;
 use oxmpi_rma::far::origin::AgentId;
+use std::cell::Cell;
 
 /// Polls of a peer's word before the general wait. Few where another rank may need this CPU, or
 /// another thread the lock.
@@ -19,6 +21,12 @@ fn first_polls(guard: &Guard) -> usize {
 /// How often a reader lets waiting writers go first: not for ever, since another holder may wait
 /// for it.
 const POLITE_POLLS: u32 = 1000;
+
+/// Counts a poll of a reader; whether it lets writers go first.
+fn is_polite(polls: &Cell<u32>) -> bool {
+    polls.set(polls.get().saturating_add(1));
+    polls.get() < POLITE_POLLS
+}
 
 /// The ranks of a window that a call waits for.
 #[derive(Clone, Copy)]
@@ -39,12 +47,14 @@ pub enum Awaited {
 }
 
 /// A wait for ranks of a window.
-pub struct WindowWait {
-    pub win: Win,
-    pub whom: Awaited,
+struct WindowWait<'a> {
+    win: Win,
+    whom: Awaited,
+    /// How often a reader has let waiting writers go first.
+    polls: Option<&'a Cell<u32>>,
 }
 
-impl Waiting for WindowWait {
+impl Waiting for WindowWait<'_> {
     fn describe(&self, state: &Process) -> String {
         let Ok(win) = state.win(self.win) else { return String::new() };
         let ranks = |ranks: &mut dyn Iterator<Item = usize>| match ranks.next() {
@@ -98,6 +108,29 @@ impl Waiting for WindowWait {
         };
         gone.map(|rank| win.absent(rank))
     }
+
+    fn needs(&self, state: &Process, needs: &mut Needs) {
+        let Ok(win) = state.win(self.win) else { return needs.unknown() };
+        let window = &win.window;
+        let process = |rank: usize| window.process_of(rank);
+        // A reader that is polite no more may take the lock by itself.
+        if self.polls.is_some_and(|polls| polls.replace(POLITE_POLLS) < POLITE_POLLS) {
+            needs.unknown();
+        }
+        match self.whom {
+            Awaited::Round(round, goal) => needs.peers(window.missing(round, goal).map(process)),
+            Awaited::Targets => needs.peers(window.unexposed_targets().map(process)),
+            Awaited::Origins => needs.peers(window.incomplete_origins().map(process)),
+            // Who reads is not known, and a rank that waits for the lock may come first.
+            Awaited::All | Awaited::Holders(_) => needs.peers((0..window.size()).map(process)),
+            // The request may wait at the agent.
+            Awaited::Far(..) => needs.unknown(),
+        }
+        // Agents of other nodes change the words that this one waits for.
+        if (0..window.size()).any(|rank| process(rank).slot().is_none()) {
+            needs.unknown();
+        }
+    }
 }
 
 fn lock_of(rank: usize, owner: Option<usize>) -> String {
@@ -115,11 +148,22 @@ impl Call<'_> {
         guard: &mut Guard,
         win: Win,
         whom: Awaited,
+        ready: impl FnMut(&mut Window) -> bool,
+    ) -> Result<()> {
+        self.wait_politely(guard, win, whom, None, ready)
+    }
+
+    fn wait_politely(
+        &self,
+        guard: &mut Guard,
+        win: Win,
+        whom: Awaited,
+        polls: Option<&Cell<u32>>,
         mut ready: impl FnMut(&mut Window) -> bool,
     ) -> Result<()> {
-        let polls = first_polls(guard);
+        let first = first_polls(guard);
         if let Ok((window, node)) = guard.win_and_node(win) {
-            for _ in 0..polls {
+            for _ in 0..first {
                 if ready(window) {
                     return Ok(());
                 }
@@ -127,7 +171,7 @@ impl Call<'_> {
                 std::hint::spin_loop();
             }
         }
-        self.wait(guard, &WindowWait { win, whom }, |process| match process.win_mut(win) {
+        self.wait(guard, &WindowWait { win, whom, polls }, |process| match process.win_mut(win) {
             Ok(found) => ready(&mut found.window).then_some(()),
             Err(_) => Some(()),
         })
@@ -136,10 +180,9 @@ impl Call<'_> {
     /// Waits for the lock of a rank's memory, which is held by another rank.
     pub fn wait_for_lock(&self, guard: &mut Guard, win: Win, rank: usize, exclusive: bool) -> Result<()> {
         guard.win(win)?.window.control.lock(rank).begin_waiting(exclusive);
-        let mut polls = 0;
-        let taken = self.wait_window(guard, win, Awaited::Holders(rank), |window| {
-            polls += 1;
-            window.control.lock(rank).try_take(window.rank, exclusive, polls < POLITE_POLLS)
+        let polls = Cell::new(0);
+        let taken = self.wait_politely(guard, win, Awaited::Holders(rank), Some(&polls), |window| {
+            window.control.lock(rank).try_take(window.rank, exclusive, is_polite(&polls))
         });
         guard.win(win)?.window.control.lock(rank).end_waiting(exclusive);
         taken
@@ -147,14 +190,13 @@ impl Call<'_> {
 
     /// Takes the locks of all ranks of this node, shared. Waits for any lock that is not free, holding none.
     pub fn take_near_locks(&self, guard: &mut Guard, win: Win) -> Result<()> {
-        let mut polls = 0;
+        let polls = Cell::new(0);
         loop {
             let window = &guard.win(win)?.window;
-            let Err(rank) = window.try_lock_all(guard.engine.node(), polls < POLITE_POLLS) else { return Ok(()) };
+            let Err(rank) = window.try_lock_all(guard.engine.node(), polls.get() < POLITE_POLLS) else { return Ok(()) };
             guard.win(win)?.window.control.lock(rank).begin_waiting(false);
-            let free = self.wait_window(guard, win, Awaited::Holders(rank), |window| {
-                polls += 1;
-                window.control.lock(rank).is_free_to_read(polls < POLITE_POLLS)
+            let free = self.wait_politely(guard, win, Awaited::Holders(rank), Some(&polls), |window| {
+                window.control.lock(rank).is_free_to_read(is_polite(&polls))
             });
             guard.win(win)?.window.control.lock(rank).end_waiting(false);
             free?;
@@ -171,7 +213,7 @@ impl Call<'_> {
         (agent, tag): (AgentId, u32),
         rank: Option<usize>,
     ) -> Result<(i32, String)> {
-        let waiting = WindowWait { win, whom: Awaited::Far(agent, tag, rank) };
+        let waiting = WindowWait { win, whom: Awaited::Far(agent, tag, rank), polls: None };
         let Some(link) = guard.agents.as_mut().and_then(|agents| agents.known(agent)) else {
             return Err(Error::new(MPI_ERR_OTHER, "there is no connection to the agent of a lock"));
         };
@@ -209,6 +251,6 @@ impl Guard<'_> {
     pub fn asked_window_in_vain(&mut self, win: Win, whom: Awaited) -> Result<()> {
         self.polled_in_vain();
         self.yield_cpu();
-        WindowWait { win, whom }.failed(self).map_or(Ok(()), Err)
+        WindowWait { win, whom, polls: None }.failed(self).map_or(Ok(()), Err)
     }
 }

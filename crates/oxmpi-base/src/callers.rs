@@ -1,0 +1,129 @@
+//! Who has called the library: the return addresses of the MPI call that this thread is in, for reports that name its line.
+//!
+//! Calls do not note them, which would cost each call something. They are read from the stack with the tables that describe
+//! every function of the library (`.eh_frame`), in a few microseconds, when somebody wants to know. The frames of our own
+//! libraries are left out: that of the standard ABI, those of Fortran and of other ABIs over it. Only one frame of the
+//! program is read, which is valid because it has called us.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// The call, and the call of the function that made it, if that is a tool or the binding of a language.
+pub const CALLERS: usize = 2;
+
+/// Frames of our own that are passed.
+const MOST_FRAMES: usize = 64;
+
+/// The return addresses of the call of the library that this thread is in; 0 where there is none.
+#[cold]
+pub fn callers() -> [u64; CALLERS] {
+    let mut walk = Walk { ours: OURS.get_or_init(our_code), frames: 0, found: 0, callers: [0; CALLERS] };
+    // SAFETY: `frame` gets `walk`, which lives until the call returns.
+    unsafe { _Unwind_Backtrace(frame, (&raw mut walk).cast()) };
+    walk.callers
+}
+
+struct Walk {
+    ours: &'static [Range<usize>],
+    frames: usize,
+    found: usize,
+    callers: [u64; CALLERS],
+}
+
+/// What the unwinder knows of a frame.
+#[repr(C)]
+struct Context {
+    _private: [u8; 0],
+}
+
+const GO_ON: c_int = 0;
+const STOP: c_int = 5;
+
+// The unwinder of the C runtime, which the standard library of Rust uses as well.
+unsafe extern "C" {
+    fn _Unwind_Backtrace(frame: unsafe extern "C" fn(*mut Context, *mut c_void) -> c_int, data: *mut c_void) -> c_int;
+    fn _Unwind_GetIP(context: *mut Context) -> usize;
+}
+
+/// # Safety
+/// `walk` points to a [`Walk`]; the context is that of the unwinder.
+unsafe extern "C" fn frame(context: *mut Context, walk: *mut c_void) -> c_int {
+    // SAFETY: the pointer that `callers` gave the unwinder, and nobody else uses the value meanwhile.
+    let walk = unsafe { &mut *walk.cast::<Walk>() };
+    // SAFETY: the unwinder's own context.
+    let address = unsafe { _Unwind_GetIP(context) };
+    walk.frames += 1;
+    let is_ours = walk.ours.iter().any(|code| code.contains(&address));
+    if is_ours && walk.found == 0 {
+        return if walk.frames < MOST_FRAMES { GO_ON } else { STOP };
+    }
+    walk.callers[walk.found] = address as u64;
+    walk.found += 1;
+    if walk.found < CALLERS { GO_ON } else { STOP }
+}
+
+/// The code of our libraries. They are loaded before the first call that waits.
+static OURS: OnceLock<Vec<Range<usize>>> = OnceLock::new();
+
+/// Our libraries beside the one that this code is in, as their names begin.
+const NAMES: [&str; 9] = [
+    "libmpi_abi.so",
+    "libmpifort_abi",
+    "libmpi.so.12",
+    "libmpich",
+    "libmpifort.so.12",
+    "libmpi.so.40",
+    "libmpi_mpifh.so",
+    "libmpi_usempi",
+    "libmpi_cxx.so",
+];
+
+fn our_code() -> Vec<Range<usize>> {
+    let mut ours = Vec::new();
+    // SAFETY: `module` gets `ours`, which lives until the call returns.
+    unsafe { libc::dl_iterate_phdr(Some(module), (&raw mut ours).cast()) };
+    ours
+}
+
+/// # Safety
+/// `info` is valid, and `ours` points to a vector of ranges.
+unsafe extern "C" fn module(info: *mut libc::dl_phdr_info, _size: usize, ours: *mut c_void) -> c_int {
+    // SAFETY: the loader's description of a module, valid during this call.
+    let info = unsafe { &*info };
+    // SAFETY: the vector of `our_code`, which waits for the loader.
+    let ours = unsafe { &mut *ours.cast::<Vec<Range<usize>>>() };
+    if info.dlpi_phdr.is_null() {
+        return 0;
+    }
+    // SAFETY: the loader keeps the headers of a module as long as it is loaded.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let code = headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0);
+    let start = |header: &libc::Elf64_Phdr| (info.dlpi_addr as usize).wrapping_add(header.p_vaddr as usize);
+    let ranges: Vec<Range<usize>> =
+        code.map(|header| start(header)..start(header).saturating_add(header.p_memsz as usize)).collect();
+    let has_this = ranges.iter().any(|range| range.contains(&(our_code as fn() -> _ as usize)));
+    // SAFETY: null, or a string that the loader keeps.
+    let name = (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy());
+    let name = name.as_deref().unwrap_or_default();
+    let name = name.rsplit('/').next().unwrap_or_default();
+    if has_this || NAMES.iter().any(|own| name.starts_with(own)) {
+        ours.extend(ranges);
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_code_is_ours() {
+        let here = this_code_is_ours as fn() as usize;
+        let ours = our_code();
+        assert!(ours.iter().any(|range| range.contains(&here)), "{ours:?}");
+        // The test runs in a thread, whose first function belongs to the C library.
+        let callers = callers();
+        assert!(callers[0] != 0 && !ours.iter().any(|range| range.contains(&(callers[0] as usize))), "{callers:x?}");
+    }
+}

@@ -1,0 +1,131 @@
+//! The names of findings. A name never changes its meaning. Each has an example that is wrong and one that is right, which
+//! are programs of `tests/programs/check` and run there.
+
+/// A kind of finding.
+#[derive(Debug)]
+pub struct Entry {
+    /// `OX-CLASS-WHAT`.
+    pub name: &'static str,
+    /// What is wrong, and why it matters.
+    pub about: &'static str,
+    pub wrong: &'static str,
+    pub right: &'static str,
+}
+
+macro_rules! entries {
+    ($($entry:ident $name:literal $file:literal $about:literal)*) => {
+        $(
+            pub static $entry: Entry = Entry {
+                name: $name,
+                about: $about,
+                wrong: include_str!(concat!("../../../tests/programs/check/explain/", $file, "_wrong.c")),
+                right: include_str!(concat!("../../../tests/programs/check/explain/", $file, "_right.c")),
+            };
+        )*
+        /// All kinds.
+        pub static ALL: &[&Entry] = &[$(&$entry),*];
+    };
+}
+
+entries! {
+    TYPE_MESSAGE "OX-TYPE-MESSAGE" "type_message"
+        "A message was sent with elements of one kind and received as another kind. The bytes are taken as they are, so \
+         the values are wrong. The types of a send and of its receive must have the same sequence of basic types; \
+         MPI_BYTE and MPI_PACKED match everything."
+    TYPE_COLL "OX-TYPE-COLL" "type_coll"
+        "The ranks of a collective call give types of different kinds for the same data. What one sends as one kind, \
+         another takes as another kind."
+    COLL_CALL "OX-COLL-CALL" "coll_call"
+        "The ranks of a communicator make different collective calls, or the same ones in different orders. All ranks \
+         must call the same functions in the same order; a blocking call does not match its nonblocking form."
+    COLL_ROOT "OX-COLL-ROOT" "coll_root"
+        "The ranks of a collective call give different roots. All must name the same one."
+    COLL_OP "OX-COLL-OP" "coll_op"
+        "The ranks of a reduction give different operations. All must give the same one."
+    COLL_COUNT "OX-COLL-COUNT" "coll_count"
+        "The ranks of a collective call give different amounts of data where they must be the same: what one sends is \
+         more or less than another one expects. The amount must match exactly, not only fit."
+    TYPE_RMA "OX-TYPE-RMA" "type_rma"
+        "A one-sided operation gives types of different kinds for its own memory and for that of the target. The bytes \
+         are taken as they are, so the values are wrong."
+    BUF_OVERLAP "OX-BUF-OVERLAP" "buf_overlap"
+        "A call uses a buffer that an operation under way writes, or writes one that it reads. What the buffer contains \
+         in the end depends on chance. Complete the operation first, with MPI_Wait for example."
+    BUF_SEND "OX-BUF-SEND" "buf_send"
+        "The program has changed a send buffer before the operation was complete. The receiver gets the old values or \
+         the new ones, as it happens. Change the buffer after MPI_Wait."
+    BUF_RECV "OX-BUF-RECV" "buf_recv"
+        "The program has changed a receive buffer before the operation was complete. The values of the program or those \
+         of the message are lost, as it happens. Use the buffer after MPI_Wait."
+    REQ_ACTIVE "OX-REQ-ACTIVE" "req_active"
+        "A request was never completed before MPI_Finalize. Nobody knows whether its operation has ended, and its buffer \
+         may not be used. Complete every request with MPI_Wait, MPI_Test or one of their kind."
+    OBJ_REQUEST "OX-OBJ-REQUEST" "obj_request"
+        "A persistent request was not freed before MPI_Finalize (MPI_Request_free)."
+    OBJ_COMM "OX-OBJ-COMM" "obj_comm"
+        "A communicator was not freed before MPI_Finalize (MPI_Comm_free or MPI_Comm_disconnect). A program that does \
+         this repeatedly runs out of communicators."
+    OBJ_GROUP "OX-OBJ-GROUP" "obj_group"
+        "A group was not freed before MPI_Finalize (MPI_Group_free)."
+    OBJ_TYPE "OX-OBJ-TYPE" "obj_type"
+        "A datatype was not freed before MPI_Finalize (MPI_Type_free)."
+    OBJ_OP "OX-OBJ-OP" "obj_op"
+        "A reduction operation was not freed before MPI_Finalize (MPI_Op_free)."
+    OBJ_WIN "OX-OBJ-WIN" "obj_win"
+        "A window was not freed before MPI_Finalize (MPI_Win_free)."
+    OBJ_FILE "OX-OBJ-FILE" "obj_file"
+        "A file was not closed before MPI_Finalize (MPI_File_close). What was written may not be there."
+    MATCH_UNRECEIVED "OX-MATCH-UNRECEIVED" "match_unreceived"
+        "A message was sent and never received. The send was complete only because the message was short enough to be \
+         stored; a longer one would wait for ever."
+}
+
+/// The entry of a name, in any case of letters.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    ALL.iter().copied().find(|entry| entry.name.eq_ignore_ascii_case(name))
+}
+
+impl Entry {
+    /// The text of `oxmpi explain`.
+    pub fn explain(&self) -> String {
+        let (name, about) = (self.name, self.about);
+        format!("{name}\n\n{about}\n\nWrong:\n\n{}\nRight:\n\n{}", program(self.wrong), program(self.right))
+    }
+}
+
+/// A program without the comment that says how the tests run it.
+pub fn program(text: &str) -> String {
+    let code = text.lines().skip_while(|line| line.starts_with("//"));
+    code.map(|line| if line.is_empty() { "\n".into() } else { format!("    {line}\n") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_of_one_form_and_differ() {
+        for (index, entry) in ALL.iter().enumerate() {
+            let mut parts = entry.name.split('-');
+            assert_eq!(parts.next(), Some("OX"));
+            let class = parts.next().unwrap();
+            let classes =
+                ["DEADLOCK", "MATCH", "COLL", "TYPE", "BUF", "REQ", "OBJ", "RMA", "FILE", "THREAD", "LIFE", "SEND"];
+            assert!(classes.contains(&class), "{class}");
+            assert!(ALL[..index].iter().all(|other| other.name != entry.name), "{}", entry.name);
+            assert!(std::ptr::eq(find(&entry.name.to_lowercase()).unwrap(), *entry));
+        }
+        assert!(find("OX-NO-SUCH").is_none());
+    }
+
+    #[test]
+    fn examples_say_what_is_expected() {
+        for entry in ALL {
+            assert!(entry.wrong.contains(&format!("// expect-stderr: {}", entry.name)), "{}", entry.name);
+            assert!(entry.wrong.contains("// launch: --check") && entry.right.contains("// launch: --check=error"));
+            assert!(!entry.right.contains("expect"), "{}", entry.name);
+            let text = entry.explain();
+            assert!(text.contains("MPI_Finalize()") && !text.contains("expect-stderr"), "{text}");
+        }
+    }
+}

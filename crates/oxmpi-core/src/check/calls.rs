@@ -1,0 +1,235 @@
+//! Collective calls, compared. Each rank of a communicator sends a record of its call to the first rank before data moves,
+//! and of each block to the rank that gets it, where lengths and types need not be the same on all ranks. Nobody waits for
+//! a record: they are compared when they arrive, at the latest in `MPI_Finalize`.
+
+use oxmpi_abi::functions::Fun;
+use oxmpi_base::ids::Peer;
+use oxmpi_check::catalogue::{COLL_CALL, COLL_COUNT, COLL_OP, COLL_ROOT, Entry, TYPE_COLL};
+use oxmpi_datatype::{Classes, NAMED};
+use std::collections::BTreeMap;
+
+/// A number for the operation of a call without one.
+pub const NO_OPERATION: u16 = 0;
+/// All operations of the program's own.
+pub const USERS: u16 = u16::MAX;
+
+/// What a rank says about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Without the suffix of large counts.
+    pub fun: u16,
+    pub root: i32,
+    /// A predefined operation, by its handle.
+    pub op: u16,
+    pub data: Data,
+}
+
+/// The elements of a call or of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// Equal for equal sequences of classes; 0 for what matches everything.
+    hash: u32,
+    /// At most [`u32::MAX`].
+    bytes: u32,
+    /// The predefined type, by its handle, for people.
+    name: u16,
+}
+
+impl Data {
+    pub const NONE: Data = Data { hash: 0, bytes: 0, name: 0 };
+
+    pub fn new(classes: Classes, bytes: u128) -> Data {
+        let hash = classes.whole().map_or(0, |hash| (hash as u32 ^ (hash >> 32) as u32) | 1);
+        Data { hash, bytes: u32::try_from(bytes).unwrap_or(u32::MAX), name: classes.name() }
+    }
+
+    /// The same elements in blocks of certain lengths.
+    pub fn with(self, lengths: u64) -> Data {
+        let hash = if self.hash == 0 { 0 } else { self.hash ^ (lengths >> 32) as u32 | 1 };
+        Data { hash, ..self }
+    }
+
+    /// What is wrong when the other end has this data.
+    fn differs(self, other: Data) -> Option<&'static Entry> {
+        if self.bytes != other.bytes {
+            return Some(&COLL_COUNT);
+        }
+        let is_known = self.hash != 0 && other.hash != 0 && self.bytes != 0;
+        (is_known && self.hash != other.hash).then_some(&TYPE_COLL)
+    }
+
+    fn describe(self) -> String {
+        let name = NAMED.iter().find(|named| named.handle == self.name).map(|named| named.name);
+        let of = name.map_or_else(|| " of a derived type".into(), |name| format!(" of {name}"));
+        format!("{} bytes{}", self.bytes, if self.bytes == 0 { String::new() } else { of })
+    }
+}
+
+impl Facts {
+    fn name(self) -> &'static str {
+        Fun::from_u16(self.fun).map_or("a function", Fun::name)
+    }
+
+    fn describe(self, with_data: bool) -> String {
+        let mut parts = Vec::new();
+        if self.root >= 0 {
+            parts.push(format!("root {}", self.root));
+        }
+        if self.op != NO_OPERATION {
+            parts.push(match oxmpi_ops::predefined(self.op.into()) {
+                Some(op) => op.name().into(),
+                None => "an operation of the program".into(),
+            });
+        }
+        if with_data {
+            parts.push(self.data.describe());
+        }
+        if parts.is_empty() { self.name().into() } else { format!("{} ({})", self.name(), parts.join(", ")) }
+    }
+
+    /// What is wrong when another rank has these facts.
+    fn differs(self, other: Facts) -> Option<&'static Entry> {
+        if self.fun != other.fun {
+            Some(&COLL_CALL)
+        } else if self.root != other.root {
+            Some(&COLL_ROOT)
+        } else if self.op != other.op {
+            Some(&COLL_OP)
+        } else {
+            self.data.differs(other.data)
+        }
+    }
+}
+
+/// A record as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct CallRecord {
+    pub(crate) from: Peer,
+    pub(crate) context: u32,
+    pub(crate) number: u32,
+    pub(crate) rank: u32,
+    pub(crate) facts: Facts,
+    /// It is about a block for this rank, not about the whole call.
+    pub(crate) is_block: bool,
+}
+
+impl CallRecord {
+    pub(crate) fn words(&self) -> [u64; 4] {
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let Facts { fun, root, op, data } = self.facts;
+        let names = pair(u32::from(fun) << 16 | u32::from(op), u32::from(data.name) << 16 | u32::from(self.is_block));
+        [pair(self.context, self.number), pair(self.rank, root as u32), pair(data.hash, data.bytes), names]
+    }
+
+    /// From the words of another process, which may be anything.
+    pub(crate) fn read(from: Peer, words: [u64; 4]) -> CallRecord {
+        let halves = |word: u64| ((word >> 32) as u32, word as u32);
+        let ((context, number), (rank, root)) = (halves(words[0]), halves(words[1]));
+        let ((hash, bytes), (high, low)) = (halves(words[2]), halves(words[3]));
+        let data = Data { hash, bytes, name: (low >> 16) as u16 };
+        let facts = Facts { fun: (high >> 16) as u16, root: root as i32, op: high as u16, data };
+        CallRecord { from, context, number, rank, facts, is_block: low & 1 != 0 }
+    }
+}
+
+/// A call of this process.
+pub struct Own {
+    pub facts: Facts,
+    /// The blocks that it sends to other ranks.
+    pub sent: Vec<(u32, Data)>,
+    /// The blocks that it gets from other ranks.
+    pub expected: BTreeMap<u32, Data>,
+}
+
+/// A call that not all others have been compared with.
+pub(crate) struct Open {
+    pub own: Own,
+    pub comm: String,
+    pub size: usize,
+    /// Records that will come.
+    pub left: usize,
+}
+
+/// The calls of this process, and the records of others that came before them.
+#[derive(Default)]
+pub struct CallTable {
+    pub(crate) open: BTreeMap<(u32, u32), Open>,
+    pub(crate) early: Vec<CallRecord>,
+    /// Contexts on which calls have differed: what comes later says nothing new.
+    pub(crate) differed: Vec<u32>,
+}
+
+/// Records that are kept until the call comes; a program that is so far ahead is not checked further.
+pub(crate) const MOST_EARLY: usize = 1 << 16;
+
+/// What is wrong with the call of another rank.
+pub(crate) fn compare(open: &Open, record: &CallRecord) -> Option<(&'static Entry, String)> {
+    let Open { own, comm, .. } = open;
+    let (theirs, place) = (record.facts, format!("collective call {} on {comm}", record.number));
+    if record.is_block {
+        let expected = own.expected.get(&record.rank).filter(|_| theirs.fun == own.facts.fun)?;
+        let entry = expected.differs(theirs.data)?;
+        let (sent, got) = (theirs.data.describe(), expected.describe());
+        let text =
+            format!("{} sends a block of {sent}, and another rank receives it as {got} ({place})", theirs.name());
+        return Some((entry, text));
+    }
+    let entry = own.facts.differs(theirs)?;
+    let with_data = std::ptr::eq(entry, &COLL_COUNT) || std::ptr::eq(entry, &TYPE_COLL);
+    let (them, us) = (theirs.describe(with_data), own.facts.describe(with_data));
+    Some((entry, format!("called {them} where rank 0 of the communicator called {us} ({place})")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oxmpi_datatype::predefined;
+
+    fn data(handle: usize, count: u128) -> Data {
+        let found = predefined(handle).unwrap();
+        Data::new(found.classes().repeat(count), found.size() as u128 * count)
+    }
+
+    const INT: usize = 0x209;
+    const FLOAT: usize = 0x210;
+    const BYTE: usize = 0x247;
+
+    #[test]
+    fn what_differs() {
+        let facts = Facts { fun: Fun::Bcast as u16, root: 0, op: 0, data: data(INT, 5) };
+        let entry = |other: Facts| facts.differs(other).map(|entry| entry.name);
+        assert_eq!(entry(facts), None);
+        assert_eq!(entry(Facts { fun: Fun::Reduce as u16, ..facts }), Some("OX-COLL-CALL"));
+        assert_eq!(entry(Facts { root: 1, ..facts }), Some("OX-COLL-ROOT"));
+        assert_eq!(entry(Facts { op: 7, ..facts }), Some("OX-COLL-OP"));
+        assert_eq!(entry(Facts { data: data(INT, 6), ..facts }), Some("OX-COLL-COUNT"));
+        assert_eq!(entry(Facts { data: data(FLOAT, 5), ..facts }), Some("OX-TYPE-COLL"));
+        assert_eq!(entry(Facts { data: data(BYTE, 20), ..facts }), None);
+        assert!(data(INT, 0).differs(data(FLOAT, 0)).is_none(), "no elements have no type");
+    }
+
+    #[test]
+    fn records_are_read_back() {
+        let facts = Facts { fun: 300, root: -2, op: USERS, data: data(INT, 3) };
+        for is_block in [false, true] {
+            let record = CallRecord { from: Peer::at_slot(3), context: 70, number: 9, rank: 5, facts, is_block };
+            let read = CallRecord::read(record.from, record.words());
+            assert_eq!((read.context, read.number, read.rank), (70, 9, 5));
+            assert_eq!((read.facts, read.is_block), (facts, is_block));
+        }
+    }
+
+    #[test]
+    fn texts_name_both_calls() {
+        let facts = Facts { fun: Fun::Reduce as u16, root: 1, op: 0, data: data(INT, 5) };
+        let own = Own { facts: Facts { fun: Fun::Bcast as u16, ..facts }, sent: vec![], expected: BTreeMap::new() };
+        let open = Open { own, comm: "MPI_COMM_WORLD".into(), size: 3, left: 2 };
+        let record = CallRecord { from: Peer::at_slot(1), context: 0, number: 4, rank: 1, facts, is_block: false };
+        let (entry, text) = compare(&open, &record).unwrap();
+        assert_eq!(entry.name, "OX-COLL-CALL");
+        assert_eq!(
+            text,
+            "called MPI_Reduce (root 1) where rank 0 of the communicator called MPI_Bcast (root 1) (collective call 4 on MPI_COMM_WORLD)"
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! `--check`: what is wrong with the program although it works here.
+//!
+//! ```text
+//! mod.rs      whether it is on; findings go to the rank's log, which `mpirun` reads
+//! message.rs  the types of a message and of its receive
+//! buffers.rs  buffers of operations under way
+//! calls.rs    the collective calls of the ranks, compared by the first rank of the communicator
+//! origins.rs  which call has made an object
+//! process/checked_*.rs   what the process does with them, and what is left at `MPI_Finalize`
+//! ```
+//!
+//! Off, the fast paths test one byte together with their other conditions. A finding is a report and never an error: the
+//! program goes on. A right program must never be accused; what cannot be known is not told.
+
+pub mod buffers;
+pub mod calls;
+pub mod message;
+pub mod origins;
+
+use crate::settings;
+use oxmpi_base::callers::{CALLERS, callers};
+use oxmpi_check::catalogue::Entry;
+use oxmpi_check::{Finding, Mode};
+use oxmpi_transport::NodeMemory;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bits of [`STATE`].
+const ON: u8 = 1;
+/// Nobody reads the log: findings are printed.
+const PRINTS: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(0);
+
+/// What was told: the same is not told twice.
+static TOLD: Mutex<BTreeSet<(Finding, Option<[u64; CALLERS]>)>> = Mutex::new(BTreeSet::new());
+
+/// Findings that are kept in mind; after so many the process tells nothing more.
+const MOST: usize = 1000;
+
+/// Whether programs are checked.
+#[inline(always)]
+pub fn is_on() -> bool {
+    STATE.load(Relaxed) != 0
+}
+
+/// Called when the process joins its job. `is_watched`: an `mpirun` reads the log.
+pub(crate) fn begin(is_watched: bool) {
+    // `mpirun` has refused words that mean nothing.
+    let Mode { on, .. } = settings::check_words();
+    let prints = if is_watched { 0 } else { PRINTS };
+    STATE.store(if on { ON | prints } else { 0 }, Relaxed);
+}
+
+/// Tells a finding, once.
+#[cold]
+pub fn tell(node: &NodeMemory, entry: &'static Entry, text: String) {
+    tell_finding(node, Finding::new(entry, text), Some(callers()));
+}
+
+/// Waits until `mpirun` has read what this process has told, which it does soon: afterwards the process may end, and
+/// nobody could find the source lines.
+#[cold]
+pub fn await_reader(node: &NodeMemory) {
+    let end = Instant::now() + LONGEST;
+    while STATE.load(Relaxed) & PRINTS == 0 && !node.finding_log().is_read() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Longer than `mpirun` and agents take to look.
+const LONGEST: Duration = Duration::from_millis(1200);
+
+/// The same with other callers than those of the call that this thread is in, or none.
+#[cold]
+pub fn tell_finding(node: &NodeMemory, finding: Finding, callers: Option<[u64; CALLERS]>) {
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if told.len() >= MOST || !told.insert((finding.clone(), callers)) {
+        return;
+    }
+    if STATE.load(Relaxed) & PRINTS != 0 {
+        // One write, so that lines of several processes do not mix; a closed stderr is ignored.
+        let line = format!("OxMPI: {}: {}\n", finding.name, finding.text);
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    } else {
+        node.finding_log().push(&finding.line(), callers.unwrap_or_default());
+    }
+}

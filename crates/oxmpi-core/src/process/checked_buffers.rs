@@ -1,0 +1,104 @@
+//! Buffers of operations under way, for `--check` (`check/buffers.rs`).
+
+use super::Process;
+use crate::check;
+use crate::check::buffers::{MOST, PROPOSED, Use};
+use crate::check::origins;
+use crate::request::Body;
+use oxmpi_abi::functions::Fun;
+use oxmpi_check::catalogue::{BUF_OVERLAP, BUF_RECV, BUF_SEND};
+
+impl Process {
+    /// A call is about to use buffers. With `stays` they may become pending.
+    #[cold]
+    pub fn propose_buffers(&mut self, mut uses: Vec<Use>, stays: bool) {
+        let mut pending = std::mem::take(&mut self.buffers.pending);
+        pending.retain(|(handle, _)| self.is_pending(*handle));
+        if pending.len() <= MOST {
+            for one in &uses {
+                let clash = pending.iter().find(|(_, other)| (one.writes || other.writes) && one.overlaps(other));
+                if let Some((_, other)) = clash {
+                    let text =
+                        format!("{} a buffer while {} it, whose request is not complete", one.what(), other.what());
+                    check::tell(self.engine.node(), &BUF_OVERLAP, text);
+                }
+            }
+        }
+        self.buffers.pending = pending;
+        if !stays {
+            uses.clear();
+        }
+        for one in uses.iter_mut().filter(|one| !one.writes) {
+            one.hash = Some(one.buffer.checksum());
+        }
+        PROPOSED.set(uses);
+    }
+
+    /// The operation of the proposed buffers has a request.
+    #[cold]
+    pub fn bind_buffers(&mut self, handle: usize, fun: Fun) {
+        // Others are of a call that has made no request.
+        for one in PROPOSED.take().into_iter().filter(|one| one.fun == fun) {
+            if let Some(expected) = &one.expected {
+                let is_over = self.is_over(handle);
+                expected.posted(is_over, &one.buffer);
+            }
+            if self.buffers.pending.len() <= MOST {
+                self.buffers.pending.push((handle, one));
+            }
+        }
+    }
+
+    fn is_over(&mut self, handle: usize) -> bool {
+        self.is_request_done(oxmpi_abi::handle::Request(handle)).unwrap_or(false)
+    }
+
+    /// Whether a request has an operation under way.
+    fn is_pending(&self, handle: usize) -> bool {
+        match self.requests.get(handle).map(|request| &request.body) {
+            Some(Body::Persistent(_, active)) => active.is_some(),
+            Some(_) => true,
+            None => false,
+        }
+    }
+
+    /// The program completes the operation of a request.
+    #[cold]
+    pub fn complete_buffers(&mut self, handle: usize) {
+        // A persistent request lives on.
+        let is_persistent = matches!(self.requests.get(handle).map(|found| &found.body), Some(Body::Persistent(..)));
+        if !is_persistent {
+            origins::forget(handle);
+        }
+        while let Some(at) = self.buffers.pending.iter().position(|(of, _)| *of == handle) {
+            let (_, one) = self.buffers.pending.swap_remove(at);
+            let was_cancelled = self.is_cancelled(handle);
+            if was_cancelled {
+                continue;
+            }
+            let fun = one.fun.name();
+            if one.hash.is_some_and(|hash| hash != one.buffer.checksum()) {
+                let text = format!("the buffer of {fun} was changed before its request was complete");
+                check::tell(self.engine.node(), &BUF_SEND, text);
+            }
+            if one.expected.is_some_and(|expected| expected.has_changed(&one.buffer)) {
+                let text = format!("the buffer of {fun} was changed by the program before its request was complete");
+                check::tell(self.engine.node(), &BUF_RECV, text);
+            }
+        }
+    }
+
+    fn is_cancelled(&self, handle: usize) -> bool {
+        match self.requests.get(handle).map(|request| &request.body) {
+            Some(Body::Once(active) | Body::Persistent(_, Some(active))) => active.peek(&self.engine).is_cancelled(),
+            _ => false,
+        }
+    }
+
+    /// A request was freed: nobody knows when its operation ends.
+    #[cold]
+    pub fn forget_buffers(&mut self, handle: usize) {
+        origins::forget(handle);
+        self.buffers.pending.retain(|(of, _)| *of != handle);
+    }
+}

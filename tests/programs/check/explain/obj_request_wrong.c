@@ -1,0 +1,14 @@
+// ranks: 2
+// launch: --check=error
+// expect-exit: 122
+// expect-stderr: OX-OBJ-REQUEST: ranks 0,1
+#include <mpi.h>
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    int value = 0;
+    MPI_Request request;
+    MPI_Send_init(&value, 1, MPI_INT, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &request);
+    MPI_Finalize();
+    return 0;
+}
