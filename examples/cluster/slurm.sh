@@ -12,5 +12,6 @@ export PATH=/opt/oxmpi/bin:$PATH
 # waits for come with it.
 mpirun -v ./program
 
-# Slurm's launcher works, too. It needs an installed mpi/pmi2 (`srun --mpi=list`).
+# Slurm's launcher works, too. It needs an installed mpi/pmi2 or mpi/pmix (`srun --mpi=list`), and for the latter
+# libpmix.so.2 on all hosts.
 srun --mpi=pmi2 ./program

@@ -84,6 +84,15 @@ others_failures() {
     nothing_left 5
 }
 
+# others_identity HOSTS TASKS NAME: doctor and MPI_T say which launcher it is.
+others_identity() {
+    others $1 $2 "$stage/bin/oxmpi" doctor
+    says "$3 has started this command, and programs join its job"
+    others $1 $2 "$bin/launcher"
+    ended_with 0
+    lines $2 "oxmpi_launcher is $3"
+}
+
 # others_spawn: what the launcher cannot do is said.
 others_spawn() {
     others $1 $2 "$bin/spawns" - 1

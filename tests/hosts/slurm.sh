@@ -26,7 +26,11 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
+# Heterogeneous jobs wait for the second scheduler.
+SchedulerParameters=bf_interval=1
 MpiDefault=none
+# PMIx keeps sockets and files there, and the hosts share /tmp.
+TmpFS=/dev/shm
 ReturnToService=2
 SlurmctldPidFile=$slurm/ctld.pid
 SlurmdPidFile=$slurm/%n.pid
@@ -38,6 +42,13 @@ SlurmdParameters=config_overrides
 NodeName=h[1-$hosts] CPUs=64 RealMemory=1000 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
+    local pmix
+    pmix=$(ldconfig -p | sed -n 's/.*libpmix\.so\.2 .*=> //p' | head -n 1 | xargs -r realpath | xargs -r dirname)
+    # Slurm's plugin loads libpmix.so, which Debian has in a package for developers only.
+    if [ -n "$pmix" ] && [ ! -e "$pmix/libpmix.so" ]; then
+        cp -a "$pmix" $slurm/pmix && ln -s libpmix.so.2 $slurm/pmix/libpmix.so || fail "cannot copy $pmix"
+        for ((i = 1; i <= hosts; i++)); do on $i mount --bind $slurm/pmix "$pmix" || fail "cannot mount libpmix.so on h$i"; done
+    fi
     for ((i = 1; i <= hosts; i++)); do
         on $i bash -c "
             mkdir -p $slurm/spool.h$i /run/munge && mount -t tmpfs -o mode=755 munge /run/munge

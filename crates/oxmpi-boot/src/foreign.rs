@@ -62,6 +62,18 @@ pub fn pmi_launcher(var: &impl Fn(&str) -> Option<String>) -> &'static str {
     MARKS.into_iter().find(|(mark, _)| var(mark).is_some()).map_or("a PMI launcher", |(_, name)| name)
 }
 
+/// The launcher behind a PMIx server, for people.
+pub fn pmix_launcher(var: &impl Fn(&str) -> Option<String>) -> &'static str {
+    const MARKS: [(&str, &str); 5] = [
+        ("OMPI_COMM_WORLD_RANK", "Open MPI's mpirun"),
+        ("PRTE_LAUNCHED", "PRRTE's prterun"),
+        ("FLUX_JOB_ID", "Flux"),
+        ("JSM_NAMESPACE_RANK", "IBM's jsrun"),
+        ("SLURM_STEP_ID", "Slurm's srun"),
+    ];
+    MARKS.into_iter().find(|(mark, _)| var(mark).is_some()).map_or("a PMIx launcher", |(_, name)| name)
+}
+
 impl Launcher {
     pub fn complaint(&self) -> String {
         let Launcher { name, variable, size } = self;
@@ -71,12 +83,12 @@ impl Launcher {
         };
         let cure = match *variable {
             // Slurm's default may be --mpi=none.
-            "SLURM_PROCID" => "give srun the option --mpi=pmi2, or start the program",
+            "SLURM_PROCID" => "give srun the option --mpi=pmi2 or --mpi=pmix, or start the program",
             _ => "start it",
         };
         format!(
             "this program was started by {name} {among} ({variable} is set), without a process manager that OxMPI can \
-             speak with (PMI_FD and PMI_PORT are not set); {cure} with OxMPI's own mpirun, or unset {variable} to run \
+             speak with (PMI_FD, PMI_PORT and PMIX_NAMESPACE are not set); {cure} with OxMPI's own mpirun, or unset {variable} to run \
              it alone"
         )
     }

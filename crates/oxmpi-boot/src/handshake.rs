@@ -154,6 +154,15 @@ impl Key {
         (key_id, Key(hash(b"OxMPI key of a port")))
     }
 
+    /// The key of this number of those who know a secret that others have made: all that a batch system has started for a job.
+    pub fn of_job(secret: &[u8], key_id: &KeyId) -> Key {
+        // Every length of key is right for this function.
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else { unreachable!("HMAC takes any key") };
+        mac.update(b"OxMPI key of the agents of a job");
+        mac.update(key_id);
+        Key(mac.finalize().into_bytes().into())
+    }
+
     /// For the launcher's own channel only.
     pub fn as_bytes(&self) -> &[u8; KEY_BYTES] {
         &self.0

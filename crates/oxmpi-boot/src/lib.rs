@@ -8,7 +8,9 @@
 #![forbid(unsafe_code)]
 
 pub mod apps;
+pub mod compat;
 pub mod deal;
+pub mod elf;
 pub mod env;
 pub mod foreign;
 pub mod handshake;
@@ -16,6 +18,7 @@ pub mod helper;
 pub mod manager;
 pub mod names;
 pub mod nameserver;
+pub mod net;
 pub mod network;
 pub mod node_helper;
 pub mod nodes;
@@ -131,6 +134,8 @@ fn start(var: impl Fn(&str) -> Option<String>) -> Result<Start> {
     match claim(&mapped, nodes.own_slot().index()) {
         Claim::Ours => {}
         Claim::AnotherLives => return Ok(Start::Alone),
+        // A debugger or a script runs the only rank again: a job of its own, since nobody waits for the first process.
+        Claim::AnotherWas(_) if rank_env.size == 1 && rank_env.parent.is_none() => return Ok(Start::Alone),
         Claim::AnotherWas(pid) => {
             return Err(fail(format!(
                 "rank {} of this job was process {pid}, which has ended; a rank runs one MPI program, once. A script that \

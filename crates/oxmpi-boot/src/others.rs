@@ -14,7 +14,7 @@ use oxmpi_base::{lifeline, limits};
 
 use crate::handshake::{End, random};
 use crate::manager::record::{self, Secret};
-use crate::manager::{self, Manager, Told, pmi};
+use crate::manager::{self, Manager, Told, pmi, pmix};
 use crate::network::Network;
 use crate::node_helper::{Given, NodeHelper, Table};
 use crate::nodes::NodeTable;
@@ -41,7 +41,17 @@ pub fn identify(var: &impl Fn(&str) -> Option<String>) -> Identity {
     if pmi::is_there(var) {
         return Identity::Manager(foreign::pmi_launcher(var));
     }
-    foreign::launcher(var).map_or(Identity::None, |launcher| Identity::Unknown(launcher.complaint()))
+    match foreign::launcher(var) {
+        None => Identity::None,
+        Some(_) if pmix::is_there(var) => Identity::Manager(foreign::pmix_launcher(var)),
+        Some(launcher) => Identity::Unknown(launcher.complaint()),
+    }
+}
+
+/// What keeps programs from joining the job of the manager that has started this process, as far as that can be seen
+/// without joining.
+pub fn obstacle(var: &impl Fn(&str) -> Option<String>) -> Option<String> {
+    if pmi::is_there(var) { None } else { pmix::library(var).err() }
 }
 
 /// How a process starts that no `mpirun` of ours has started.
@@ -56,10 +66,19 @@ pub(crate) fn start(var: &impl Fn(&str) -> Option<String>) -> oxmpi_abi::Result<
         return Ok(Start::Alone);
     }
     let troubled = |text: String| fail(format!("{launcher} started this program, and {text}"));
-    let manager = pmi::connect(var, launcher)
-        .map_err(|text| troubled(format!("its process manager does not tell where the program belongs: {text}")))?;
-    manager::keep(Box::new(manager), |manager| join(manager).map_err(troubled))
-        .map(|member| Start::Member(Box::new(member)))
+    let silent =
+        |text: String| troubled(format!("its process manager does not tell where the program belongs: {text}"));
+    let mut manager: Box<dyn Manager> = if pmi::is_there(var) {
+        Box::new(pmi::connect(var, launcher).map_err(silent)?)
+    } else {
+        Box::new(pmix::connect(var, launcher).map_err(silent)?)
+    };
+    // Not every environment says it.
+    if manager.told().size == 1 {
+        manager.finish();
+        return Ok(Start::Alone);
+    }
+    manager::keep(manager, |manager| join(manager).map_err(troubled)).map(|member| Start::Member(Box::new(member)))
 }
 
 fn join(manager: &mut dyn Manager) -> Result<Member, String> {
@@ -162,8 +181,14 @@ mod tests {
         assert_eq!(of(&[]), Identity::None);
         assert_eq!(of(&[(env::JOB, "1:2:3"), ("PMI_FD", "9")]), Identity::Own, "ours wins");
         assert_eq!(of(&[("PMI_FD", "9"), ("HYDI_CONTROL_FD", "7")]), Identity::Manager("MPICH's mpiexec"));
-        let unknown = of(&[("PMIX_RANK", "0"), ("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "4")]);
-        assert!(matches!(unknown, Identity::Unknown(text) if text.contains("srun") && text.contains("--mpi=pmi2")));
+        let step = [("SLURM_PROCID", "0"), ("SLURM_STEP_ID", "0"), ("SLURM_STEP_NUM_TASKS", "4")];
+        assert!(matches!(of(&step), Identity::Unknown(text) if text.contains("srun") && text.contains("--mpi=pmi2")));
+        let pmix = [("PMIX_RANK", "0"), ("PMIX_NAMESPACE", "n")];
+        assert_eq!(of(&[&step[..], &pmix[..]].concat()), Identity::Manager("Slurm's srun"));
+        assert_eq!(of(&[&pmix[..], &[("SLURM_STEP_NUM_TASKS", "1"), step[0]][..]].concat()), Identity::None);
+        assert_eq!(of(&pmix), Identity::Manager("a PMIx launcher"));
+        assert_eq!(of(&[pmix[0], pmix[1], ("PRTE_LAUNCHED", "1")]), Identity::Manager("PRRTE's prterun"));
+        assert!(matches!(of(&pmix[..1]), Identity::Unknown(text) if text.contains("PMIX_NAMESPACE")));
         assert!(matches!(of(&[("OMPI_COMM_WORLD_RANK", "1")]), Identity::Unknown(text) if text.contains("Open MPI")));
     }
 }

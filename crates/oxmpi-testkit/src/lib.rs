@@ -38,7 +38,7 @@ use oxmpi_base::address::JobId;
 use oxmpi_base::segment::Segment;
 use oxmpi_core::engine::{Engine, Mode, OpId, Outcome, Route};
 use oxmpi_core::matching::Pattern;
-use oxmpi_datatype::{Source, Target};
+use oxmpi_datatype::{Signature, Source, Target};
 use oxmpi_transport::sim::{Faults, Killed, Network, Stopped};
 use oxmpi_transport::{Links, Peer, Slot};
 use std::any::Any;
@@ -60,6 +60,8 @@ pub enum Link {
     ShmStreamed,
     /// TCP over the loopback interface: each rank is on a node of its own.
     Tcp,
+    /// Streams over a provider of libfabric, which TCP links go on to.
+    Fabric(&'static str),
     /// A simulated network with random faults from a seed.
     Sim(u64),
 }
@@ -79,6 +81,19 @@ impl Link {
     pub fn times(self, usual: usize) -> usize {
         if let Link::Sim(_) = self { usual.div_ceil(10) } else { usual }
     }
+}
+
+/// The providers of libfabric that are there: `tcp`, or those that the environment names, with commas between them.
+pub fn fabrics() -> impl Iterator<Item = Link> {
+    let names = std::env::var("OXMPI_TEST_PROVIDERS").unwrap_or_else(|_| "tcp".into());
+    let names: Vec<&'static str> = names.split(',').map(|name| &*String::from(name).leak()).collect();
+    names.into_iter().filter_map(|name| match oxmpi_fabric::Endpoint::open(Some(name), &oxmpi_fabric::Seat::own(0)) {
+        Ok(_) => Some(Link::Fabric(name)),
+        Err(error) => {
+            println!("skipped, because {error}");
+            None
+        }
+    })
 }
 
 /// The seeds for a test over the simulated network: as many as usual, or as the environment says.
@@ -104,7 +119,8 @@ pub struct Rank {
 pub fn run(link: Link, ranks: usize, body: impl Fn(&mut Rank) + Sync) {
     match link {
         Link::Sim(seed) => run_sim(&Network::new(seed, ranks), ranks, body),
-        Link::Tcp => tcp::run(ranks, body),
+        Link::Tcp => tcp::run(ranks, None, body),
+        Link::Fabric(provider) => tcp::run(ranks, Some(provider), body),
         Link::Loopback | Link::Shm | Link::ShmStreamed => run_shm(link != Link::ShmStreamed, ranks, body),
     }
 }
@@ -238,7 +254,7 @@ impl Rank {
     }
 
     pub fn send_buf(&mut self, mode: Mode, to: usize, tag: i32, buf: Source<'static>) -> Option<OpId> {
-        let route = Route { peer: self.peer(to), context: 0, source: self.me as i32, tag };
+        let route = Route { peer: self.peer(to), context: 0, source: self.me as i32, tag, signature: Signature::NONE };
         self.engine.send(mode, &route, buf)
     }
 

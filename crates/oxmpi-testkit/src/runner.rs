@@ -5,7 +5,7 @@ use crate::program::{Action, Key, Program};
 use crate::{Rank, try_run};
 use oxmpi_abi::constants::MPI_BYTE;
 use oxmpi_core::engine::{Mode, OpId, Outcome, Route};
-use oxmpi_datatype::{Datatype, Region, Source, Target};
+use oxmpi_datatype::{Datatype, Region, Signature, Source, Target};
 use oxmpi_transport::Life;
 use oxmpi_transport::sim::Network;
 use std::collections::BTreeMap;
@@ -128,7 +128,13 @@ impl Runner<'_> {
         buffer.put(&bytes);
         let mode = if message.synchronous { Mode::Synchronous } else { Mode::Standard };
         let context = self.program.key(n).pattern().context;
-        let route = Route { peer: rank.peer(message.to), context, source: rank.me as i32, tag: message.tag };
+        let route = Route {
+            peer: rank.peer(message.to),
+            context,
+            source: rank.me as i32,
+            tag: message.tag,
+            signature: Signature::NONE,
+        };
         let place = self.note().sent.len();
         self.note().sent.push(Sent { message: n, state: Certainty::Sent, outcome: None });
         // SAFETY: the buffer lives, unchanged, until the send has ended: in `sends`, or beside it in `send`.

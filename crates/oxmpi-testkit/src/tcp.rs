@@ -186,8 +186,8 @@ pub fn run_world(nodes: &[u32], longest_sleep: Duration, body: impl Fn(&world::R
     });
 }
 
-pub(crate) fn run(ranks: usize, body: impl Fn(&mut Rank) + Sync) {
-    run_delayed(ranks, 0, body);
+pub(crate) fn run(ranks: usize, provider: Option<&str>, body: impl Fn(&mut Rank) + Sync) {
+    run_over(ranks, 0, provider, body);
 }
 
 /// One rank of several, for a test that is the others itself.
@@ -198,12 +198,20 @@ pub fn rank(mesh: &Arc<Mesh>, me: usize, end: OwnedFd) -> Rank {
 
 /// Runs `body` for every rank; a connection takes up to so many steps, so that some cross each other.
 pub fn run_delayed(ranks: usize, delay: usize, body: impl Fn(&mut Rank) + Sync) {
+    run_over(ranks, delay, None, body);
+}
+
+/// The same where links go on to a provider of libfabric.
+pub fn run_over(ranks: usize, delay: usize, provider: Option<&str>, body: impl Fn(&mut Rank) + Sync) {
     let (mesh, ends) = mesh(ranks, delay);
     let (mesh, body, barrier, at_work) = (&mesh, &body, &Barrier::new(ranks), &AtomicUsize::new(ranks));
     std::thread::scope(|scope| {
         for (me, end) in ends.into_iter().enumerate() {
             scope.spawn(move || {
                 let mut rank = rank(mesh, me, end);
+                if let Some(provider) = provider {
+                    rank.engine.use_fabric(Some(provider)).expect("an endpoint");
+                }
                 barrier.wait();
                 let failure = AbortOnPanic(me);
                 body(&mut rank);

@@ -24,5 +24,6 @@ conformance! {
     shm = [Link::Shm].into_iter();
     shm_streamed = [Link::ShmStreamed].into_iter();
     tcp = [Link::Tcp].into_iter();
+    fabric = oxmpi_testkit::fabrics();
     sim = seeds(12).map(Link::Sim);
 }

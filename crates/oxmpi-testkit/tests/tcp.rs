@@ -1,11 +1,13 @@
 //! What only links over TCP have: connections that cross each other, frames from a peer that does not follow the
 //! protocol, links that break, and short messages that pass long ones.
 
+use oxmpi_base::socket;
 use oxmpi_core::engine::{Mode, STORE_LIMIT};
 use oxmpi_testkit::tcp::{Mesh, mesh, rank, run_delayed};
 use oxmpi_testkit::{ANY_SOURCE, ANY_TAG, Link, Rank, run};
 use oxmpi_transport::Life;
 use oxmpi_transport::sim::Random;
+use oxmpi_transport::tcp::connect::{Arrivals, Record};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -47,6 +49,8 @@ const DATA: u8 = 6;
 const PRESS: u8 = 0xf0;
 const SWITCH: u8 = 0xf2;
 const BYE: u8 = 0xf3;
+const REST: u8 = 0xf5;
+const RESTS: u8 = 1;
 
 /// Moves messages until the rank has read all that was sent.
 fn settle(rank: &mut Rank) {
@@ -163,14 +167,21 @@ fn a_broken_link_says_where_and_why() {
     assert_eq!(rank.wait(later).error.expect("an error").text(), error.text());
 }
 
-/// A peer that closes a connection on which it never sent anything has ended: it counts as finalized, and what is sent to it
+/// A peer that gets a connection and closes it without a word has ended: it counts as finalized, and what is sent to it
 /// vanishes, as it does in the memory of a process that ends without receiving it.
 #[test]
 fn a_peer_that_ends_without_a_word_has_finalized() {
-    let (mut rank, socket) = rank_and_socket();
+    let (mesh, mut ends) = mesh(2, 0);
+    let mut peer = Arrivals::new(ends.remove(1));
+    let mut rank = rank(&mesh, 0, ends.remove(0));
+    let first = rank.send(Mode::Standard, 1, 1, &[1; 8]);
     settle(&mut rank);
-    drop(socket);
+    let Some(Record::Connection(_, connection)) = peer.take().unwrap() else { panic!("there is no connection") };
+    // With unread bytes it would be reset.
+    while socket::receive(connection.as_fd(), &mut [0; 64]).is_ok_and(|count| count > 0) {}
+    drop(connection);
     settle(&mut rank);
+    rank.wait_send(first);
     assert_eq!(rank.engine.life(rank.peer(1)), Life::Finalized);
     assert_eq!(rank.engine.finalized_far(), [rank.peer(1)]);
     for bytes in [8, 10_000, 200_000] {
@@ -203,6 +214,71 @@ fn frame_of_link(kind: u8) -> Vec<u8> {
     let mut bytes = vec![0; 32];
     bytes[4] = kind;
     bytes
+}
+
+/// A link that rests is closed by both sides, and neither has parted. The next one is another.
+#[test]
+fn a_link_that_rests_ends_nothing() {
+    let (mesh, mut ends) = mesh(2, 0);
+    let mut first = connect(&mesh);
+    let mut rank = rank(&mesh, 0, ends.remove(0));
+    first.write_all(&frame(EAGER, 0, 0, 8, &[7; 8])).unwrap();
+    first.write_all(&frame(BYE, RESTS, 1, 0, &[])).unwrap();
+    settle(&mut rank);
+    let mut all = Vec::new();
+    first.read_to_end(&mut all).unwrap();
+    let mut answer = frame_of_link(BYE);
+    answer[5] = RESTS;
+    assert_eq!(all, answer, "the connection is closed on both sides");
+    assert_eq!(rank.engine.life(rank.peer(1)), Life::Running);
+    let mut second = connect(&mesh);
+    second.write_all(&frame(EAGER, 0, 0, 8, &[8; 8])).unwrap();
+    settle(&mut rank);
+    for expected in [7, 8] {
+        let mut to = [0u8; 8];
+        let op = rank.recv(1, 5, &mut to);
+        assert!(rank.wait(op).error.is_none());
+        assert_eq!(to, [expected; 8]);
+    }
+    rank.send(Mode::Standard, 1, 1, &[1; 8]);
+    settle(&mut rank);
+    let mut header = [0; 40];
+    second.read_exact(&mut header).unwrap();
+    assert_eq!((header[4], &header[32..]), (EAGER, &[1; 8][..]));
+}
+
+/// A process that has made a connection asks the other one to let it rest.
+#[test]
+fn a_link_rests_when_the_peer_asks() {
+    let (mut rank, mut socket) = rank_and_socket();
+    socket.write_all(&frame(REST, 0, 0, 0, &[])).unwrap();
+    settle(&mut rank);
+    let mut header = [0; 32];
+    socket.read_exact(&mut header).unwrap();
+    assert_eq!(header[4..6], [BYE, RESTS]);
+    socket.write_all(&frame(BYE, RESTS, 1, 0, &[])).unwrap();
+    settle(&mut rank);
+    assert_eq!(socket.read(&mut header).unwrap(), 0);
+    assert_eq!(rank.engine.life(rank.peer(1)), Life::Running);
+}
+
+/// A peer gives up a connection that it has made when it gets another one. It has not ended, and what is sent to it is not lost
+/// on that connection.
+#[test]
+fn a_connection_that_was_given_up_is_no_link() {
+    let (mesh, mut ends) = mesh(2, 0);
+    let first = connect(&mesh);
+    let mut rank = rank(&mesh, 0, ends.remove(0));
+    settle(&mut rank);
+    let op = rank.send(Mode::Standard, 1, 1, &[1; 8]);
+    settle(&mut rank);
+    drop(first);
+    settle(&mut rank);
+    assert_eq!(rank.engine.life(rank.peer(1)), Life::Running);
+    let mut second = connect(&mesh);
+    second.write_all(&frame(PRESS, 0, 0, 0, &[])).unwrap();
+    settle(&mut rank);
+    rank.wait_send(op);
 }
 
 /// Both processes come back after their farewells, and both begin the next link: the peer's connection came before its farewell

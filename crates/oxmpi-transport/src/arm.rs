@@ -14,7 +14,8 @@ use std::time::Duration;
 #[must_use = "peers would wake a thread that does not sleep"]
 pub enum Armed {
     Word,
-    Sockets(Arc<Sleeper>),
+    /// At most for this time.
+    Sockets(Arc<Sleeper>, Duration),
 }
 
 impl Outgoing {
@@ -30,8 +31,9 @@ impl Outgoing {
         };
         let sleeper = Arc::clone(&network.sleeper);
         sleeper.arm(&Sleep { job, block, alone }, barrier);
+        let most = network.fabric.as_ref().map_or(Duration::MAX, |fabric| fabric.longest_sleep());
         self.watch_for_room();
-        Armed::Sockets(sleeper)
+        Armed::Sockets(sleeper, most)
     }
 }
 
@@ -40,7 +42,7 @@ impl Armed {
     pub fn disarm(self, me: &Sleep<'_>) {
         match self {
             Armed::Word => wait::wake_now(me.job, me.block),
-            Armed::Sockets(sleeper) => sleeper.disarm(me),
+            Armed::Sockets(sleeper, _) => sleeper.disarm(me),
         }
     }
 
@@ -48,7 +50,7 @@ impl Armed {
     pub fn sleep(self, me: &Sleep<'_>, limit: Duration) {
         match self {
             Armed::Word => wait::sleep(me.job, me.block, limit, me.alone),
-            Armed::Sockets(sleeper) => sleeper.sleep(me, limit),
+            Armed::Sockets(sleeper, most) => sleeper.sleep(me, limit.min(most)),
         }
     }
 }

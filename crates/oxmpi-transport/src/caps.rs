@@ -74,6 +74,9 @@ pub(crate) const TCP: Caps = Caps {
     direct: Direct::Apart,
 };
 
+/// What a link over libfabric can do: it is a TCP link in all but what carries the bytes.
+pub(crate) const FABRIC: Caps = Caps { link: "a stream over libfabric", ..TCP };
+
 /// The links of a process by their kinds.
 pub(crate) struct CapsTable {
     /// A ring in memory that both share.

@@ -49,6 +49,11 @@ impl Links {
         self.rx.use_tcp(&mut self.tx, connector, arrivals)
     }
 
+    /// As [`Incoming::use_fabric`].
+    pub fn use_fabric(&mut self, provider: Option<&str>) -> Result<String, String> {
+        self.rx.use_fabric(&mut self.tx, provider)
+    }
+
     /// The links of one rank of a test, on a node of its own.
     #[cfg(feature = "sim")]
     pub fn attach_alone(ranks: usize, me: usize) -> io::Result<Links> {

@@ -6,8 +6,10 @@
 
 use crate::foreign::ForeignProcesses;
 use oxmpi_base::arena::{Area, Arena};
+use oxmpi_base::finding_log::FindingLog;
 use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::pid::Pid;
+use oxmpi_base::rest_record::RestRecord;
 use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING, Segment};
 use oxmpi_base::wait::{self, WakeFence};
 use oxmpi_base::wait_record::WaitRecord;
@@ -118,6 +120,27 @@ impl NodeMemory {
     /// The record in which this rank describes what it waits for.
     pub fn wait_record(&self) -> &WaitRecord {
         self.segment.wait_record(self.me.index())
+    }
+
+    /// Why this process may wait in vain, in words.
+    pub fn hint(&self) -> &WaitRecord {
+        self.segment.hint(self.me.index())
+    }
+
+    /// What this process has found wrong with the program.
+    pub fn finding_log(&self) -> &FindingLog {
+        self.segment.finding_log(self.me.index())
+    }
+
+    /// Which processes must act before this one can.
+    pub fn rest_record(&self) -> &RestRecord {
+        self.segment.rest_record(self.me.index())
+    }
+
+    /// Whether the last question to resting ranks goes to a rank of the job, too.
+    pub fn is_suspect(&self, rank: usize) -> bool {
+        let word = self.segment.suspects().get(rank / 64);
+        word.is_some_and(|word| word.load(Relaxed) >> (rank % 64) & 1 != 0)
     }
 
     #[inline]

@@ -30,6 +30,7 @@ pub struct Outgoing {
     far: FarTable<Far>,
     pub(crate) offers: OwnOffers,
     pub(crate) caps: CapsTable,
+    may_copy: bool,
     /// Called when a pair first uses its link.
     on_open: Option<fn(&NodeMemory, Peer, &Caps)>,
     /// Hands out the ends of rings.
@@ -44,7 +45,17 @@ impl Outgoing {
         let local = (0..node.ranks()).map(|_| None).collect();
         let caps = CapsTable::new(node.segment().layout().ring_cells);
         let offers = OwnOffers::new(cells);
-        Outgoing { local, far: FarTable::default(), offers, caps, on_open: None, ends, node, network: None }
+        Outgoing {
+            local,
+            far: FarTable::default(),
+            offers,
+            caps,
+            may_copy: true,
+            on_open: None,
+            ends,
+            node,
+            network: None,
+        }
     }
 
     /// This process.
@@ -84,6 +95,9 @@ impl Outgoing {
             return &self.caps.sim;
         }
         if self.goes_by_network(peer) {
+            if self.has_fabric() && !self.node.is_foreign(peer) {
+                return &caps::FABRIC;
+            }
             return &caps::TCP;
         }
         if self.node.shares_memory(peer) { &self.caps.ring } else { &self.caps.pretended }
@@ -91,11 +105,16 @@ impl Outgoing {
 
     /// Whether the memory of peers that share some with us may be copied to and from, as far as is known.
     pub fn may_copy(&self) -> bool {
-        self.caps.ring.direct == Direct::Allowed
+        self.may_copy
     }
 
     /// From now on nothing is copied straight between this process and others.
     pub fn forbid_copies(&mut self) {
+        (self.may_copy, self.caps.ring.direct) = (false, Direct::Forbidden);
+    }
+
+    /// From now on messages go as packets; memory of windows is copied straight nevertheless.
+    pub fn stream_messages(&mut self) {
         self.caps.ring.direct = Direct::Forbidden;
     }
 
@@ -248,6 +267,11 @@ impl Outgoing {
         Ok(())
     }
 
+    /// Whether the peer may be reading the bytes for this operation of its where they lie.
+    pub fn is_lending(&mut self, peer: Peer, receive: u64) -> bool {
+        peer.is_far() && self.tcp(peer).is_some_and(|tcp| tcp.is_lending(receive))
+    }
+
     /// Whether `peer` asks for offers instead of messages that it would have to store.
     #[inline]
     pub fn under_pressure(&mut self, peer: Peer) -> bool {
@@ -299,11 +323,14 @@ impl Outgoing {
             _ => false,
         };
         if needs_link {
-            if matches!(self.far.at(peer), Far::Tcp(_)) {
+            if matches!(self.far.at(peer), Far::Tcp(tcp) if !tcp.joint().rests()) {
                 self.note_parted(peer);
             }
-            *self.far.at(peer) = self.open_far(peer);
-            self.tell_opened(peer);
+            let link = self.open_far(peer);
+            if !matches!(link, Far::Unopened) {
+                self.tell_opened(peer);
+            }
+            *self.far.at(peer) = link;
         }
         self.far.at(peer)
     }

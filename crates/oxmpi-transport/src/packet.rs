@@ -42,6 +42,11 @@ pub const ASK_CALL: u8 = 9;
 /// The answer. Body: the wait and the rank, the context and the number of the call, the names of the call and of the one before.
 pub const TELL_CALL: u8 = 10;
 
+/// What the next message of this sender says about its type, for `--check`. Body: the signature.
+pub const SIGNATURE: u8 = 11;
+/// A collective call of this process, for `--check`. Body: four words.
+pub const CALL_RECORD: u8 = 12;
+
 /// Bytes of a [`Head`] in a packet, without kind and flags, which travel in the cell's word.
 pub(crate) const HEAD_BYTES: usize = 16;
 

@@ -6,6 +6,11 @@ for signal in INT TERM HUP QUIT; do
     start --host h1:2,h2:2 "$bin/life" recv
     until_says "rank 3 lives"
     now
+    if [ $signal = QUIT ]; then
+        # The first one shows where the ranks are, and the job goes on.
+        kill -QUIT "$(mpirun_pid)"
+        until_says "the ranks are here"
+    fi
     kill -$signal "$(mpirun_pid)"
     finish
     within 3

@@ -1,14 +1,14 @@
 # Ranks that `srun --mpi=pmi2` starts on three hosts, without our mpirun.
 # hosts: 3
 # needs: root slurmctld slurmd srun munged setpriv
-# limit: 300
+# limit: 600
 # shellcheck source=../slurm.sh
 . "$here/slurm.sh"
 # shellcheck source=../others.sh
 . "$here/others.sh"
 slurm_up
 launch() {
-    on 1 timeout -k 5 60 srun --mpi=${mpi:-pmi2} -N $1 -n $2 --ntasks-per-node=$((($2 + $1 - 1) / $1)) "${@:3}"
+    on 1 timeout -k 5 150 srun --mpi=${mpi:-pmi2} -N $1 -n $2 --ntasks-per-node=$((($2 + $1 - 1) / $1)) "${@:3}"
 }
 others_places 3 6
 others_places 2 3

@@ -14,7 +14,7 @@ ended_with 2
 says "cannot read the host file /nonexistent"
 job --launcher pigeon --host h1,h2 "$bin/hello"
 ended_with 2
-says "pigeon" "ssh, rsh, slurm, local"
+says "pigeon" "ssh, rsh, slurm, pbs, local"
 job --launcher-exec "ssh 'open" --host h1,h2 "$bin/hello"
 ended_with 2
 says "ssh 'open" "is not a command"

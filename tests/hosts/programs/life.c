@@ -1,5 +1,5 @@
 // life WAIT [DEATH RANK]: all ranks meet and say so, then wait in MPI (recv), outside of it (sleep), or exchange messages
-// (ring). After a second, one of them dies: kill, exit, abort or segv.
+// (ring). After two seconds, one of them dies: kill, exit, abort or segv; or uses more memory than there is (memory).
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +15,8 @@ static void die(const char *how) {
     if (!strcmp(how, "exit")) _exit(3);
     if (!strcmp(how, "segv")) raise(SIGSEGV);
     if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 5);
+    // At most 1 GiB, in case that nothing limits it.
+    for (int i = 0; !strcmp(how, "memory") && i < 1024; i++) memset(malloc(1 << 20), 1, 1 << 20);
 }
 
 static void ring(void) {

@@ -1,6 +1,7 @@
 // ranks: 2
 // launch: --pretend-hosts 2
 // timeout: 120
+// attempts: 3
 // A target on another host computes for ten seconds without calling MPI. Put, accumulate, get, fetch-and-op and
 // compare-and-swap with a flush, and locks, take a moment each: its agent executes them.
 #include "../rma/windows.h"

@@ -260,6 +260,7 @@ impl SharedBoard {
                 self.arrived = false;
                 run.begun = true;
                 self.begin(run, wait)?;
+                advance = Advance::Moved;
                 // Of ranks that publish at the same time, at least one sees all entries and wakes
                 // those that sleep; the others may not poll again for long.
                 fence(Ordering::SeqCst);

@@ -7,8 +7,6 @@
 
 use super::joint::Connection;
 use oxmpi_base::ids::Peer;
-use oxmpi_base::socket;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 
 #[derive(Default)]
@@ -72,7 +70,7 @@ impl Attention {
         self.reads_in_row = self.reads_in_row.saturating_add(1);
         if self.reads_in_row == STEADY
             && let Some(connection) = connection
-            && socket::set_low_water(connection.as_fd(), QUIET_BYTES).is_ok()
+            && connection.set_low_water(QUIET_BYTES).is_ok()
         {
             self.quiet = Some(Arc::clone(connection));
         }
@@ -84,7 +82,7 @@ impl Attention {
         if let Some(connection) = self.quiet.take() {
             self.reads_in_row = 0;
             // The value is one that every kernel takes.
-            let _ = socket::set_low_water(connection.as_fd(), 1);
+            let _ = connection.set_low_water(1);
         }
     }
 }
@@ -114,7 +112,7 @@ mod tests {
             let mut far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let near = Arc::new(Connection::new(listener.accept().unwrap().0.into()).unwrap());
             let set = ReadySet::new().unwrap();
-            set.add(near.as_fd(), 1, Interest::Read).unwrap();
+            set.add(near.socket().unwrap(), 1, Interest::Read).unwrap();
             let mut attention = Attention::default();
             for _ in 0..reads {
                 attention.was_read(PEER, Some(&near));

@@ -33,10 +33,18 @@ pub const EASE: u8 = 0xf1;
 pub const SWITCH: u8 = 0xf2;
 /// The last frame of all.
 pub const BYE: u8 = 0xf3;
+/// The flag of BYE: the link was not used for a while. Its peers go on, over another link when they need one.
+pub const RESTS: u8 = 1;
 /// The sender receives nothing more, but may have something to send.
 pub const LEAVE: u8 = 0xf4;
+/// Where the sender reads a stream over a fabric.
+pub const FABRIC: u8 = 0xf6;
+/// The longest of that.
+const MOST_OFFER: usize = 512;
 /// The flag of LEAVE: the sender has finalized `MPI_COMM_WORLD`, for good.
 pub const FINALIZED: u8 = 1;
+/// The sender asks for a BYE that lets the link rest.
+pub const REST: u8 = 0xf5;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
@@ -55,7 +63,7 @@ pub struct Header {
 /// What the bytes behind a header are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// Of the link: none.
+    /// Of the link: none, but for FABRIC.
     Link,
     /// A few words.
     Control,
@@ -123,7 +131,8 @@ impl Header {
     fn form(&self) -> Option<Form> {
         let length = self.length as usize;
         match self.kind {
-            PRESS | EASE | SWITCH | BYE | LEAVE => (length == 0).then_some(Form::Link),
+            FABRIC => (1..=MOST_OFFER).contains(&length).then_some(Form::Link),
+            PRESS | EASE | SWITCH | BYE | LEAVE | REST => (length == 0).then_some(Form::Link),
             EAGER => {
                 let (prefix, most) = if self.flags == 0 { (0, MOST_EAGER) } else { (OFFER_BYTES, MOST_WITH_BYTES) };
                 let is_whole = length.checked_sub(prefix).is_some_and(|data| data as u64 == self.total && data <= most);

@@ -2,14 +2,16 @@
 //! they first send, once they were introduced. A job that nothing names any more is left: its links say BYE.
 
 use super::connect::{Arrivals, Connector};
+use super::fabric::Fabric;
 use super::joint::Connection;
-use super::network::{Contact, Network};
+use super::network::{Contact, Early, Network, WATCHED};
 use super::tx::TcpTx;
 use crate::far::Far;
 use crate::incoming::Incoming;
 use crate::outgoing::Outgoing;
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::ids::Peer;
+use oxmpi_fabric::Seat;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -25,6 +27,20 @@ impl Incoming {
         Ok(())
     }
 
+    /// From now on links to other nodes of this job go over a fabric: an endpoint of a provider, or of the first real fabric.
+    /// The provider, in words; or why there is none.
+    pub fn use_fabric(&mut self, tx: &mut Outgoing, provider: Option<&str>) -> Result<String, String> {
+        let seat = Seat::own(tx.node().own_id().slot.index());
+        let Some(network) = &mut tx.network else { return Err("there is no network".into()) };
+        let fabric = Fabric::new(provider, &seat)?;
+        fabric
+            .watch(network.sleeper.set(), WATCHED)
+            .map_err(|error| format!("its endpoint cannot be watched: {error}"))?;
+        let name = fabric.describe();
+        network.fabric = Some(Arc::new(fabric));
+        Ok(name)
+    }
+
     /// A connection that both processes have agreed on becomes their link, as soon as an earlier one is over.
     pub fn adopt(&mut self, tx: &mut Outgoing, peer: Peer, connection: OwnedFd) -> io::Result<()> {
         let connection = Arc::new(Connection::new(connection)?);
@@ -34,27 +50,24 @@ impl Incoming {
             Far::Tcp(tcp) => tcp.connection().is_some() && !tcp.is_over(),
             _ => false,
         };
+        let early = Early { peer, connection, is_arrival: false };
         match has_link {
-            true => network.early.push((peer, connection)),
-            false => self.begin_link(&mut network, tx, peer, connection),
+            true => network.early.push(early),
+            false => self.begin_link(&mut network, tx, early),
         }
         tx.network = Some(network);
         Ok(())
     }
 
     /// A new link over a connection.
-    pub(super) fn begin_link(
-        &mut self,
-        network: &mut Network,
-        tx: &mut Outgoing,
-        peer: Peer,
-        connection: Arc<Connection>,
-    ) {
-        let joint = network.joint(peer, tx.name_of(peer, Some(network)), tx.node().is_foreign(peer));
+    pub(super) fn begin_link(&mut self, network: &mut Network, tx: &mut Outgoing, new: Early) {
+        let Early { peer, connection, is_arrival } = new;
+        let (joint, offer) = network.joint(peer, tx.name_of(peer, Some(network)), tx.node().is_foreign(peer));
+        joint.set_awaits_greeting(is_arrival);
         network.opened.retain(|(opened, _)| *opened != peer);
         self.open_tcp(peer, Arc::clone(&joint));
-        let mut tcp = TcpTx::new(joint);
-        tcp.note_arrival();
+        let mut tcp = TcpTx::new(joint, offer);
+        tcp.joint().note_arrival();
         tcp.use_connection(Arc::clone(&connection));
         *tx.far_entry(peer) = Far::Tcp(Box::new(tcp));
         tx.tell_opened(peer);
@@ -87,6 +100,11 @@ impl Outgoing {
     /// The answers of the agent since the last call.
     pub fn take_answers(&mut self) -> Vec<Vec<u8>> {
         self.network.as_mut().map_or(Vec::new(), |network| std::mem::take(&mut network.answers))
+    }
+
+    /// Whether links to other nodes of the job go over a fabric.
+    pub(crate) fn has_fabric(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.fabric.is_some())
     }
 
     /// Whether this process can reach others over TCP.

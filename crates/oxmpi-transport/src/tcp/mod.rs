@@ -8,9 +8,12 @@
 //! tx.rs        the sending end
 //! burst.rs     short messages that the kernel may put together
 //! rx.rs        the receiving end
+//! fabric.rs    streams over libfabric, to which links go on from their sockets
 //! network.rs   all links of a process
 //! attention.rs the peer whose socket is read in every turn
 //! poll.rs      one turn: whose socket is ready, connections that come
+//! capacity.rs  how many links there may be
+//! rest.rs      links that are closed because there are too many
 //! jobs.rs      links to processes of other jobs: how they begin, and how they are left
 //! watch.rs     news of the processes of other jobs
 //! traffic.rs   what has travelled, for tools
@@ -23,12 +26,15 @@
 
 mod attention;
 mod burst;
+mod capacity;
 pub mod connect;
+mod fabric;
 pub(crate) mod frame;
 mod jobs;
 mod joint;
 pub(crate) mod network;
 mod poll;
+mod rest;
 mod rx;
 pub mod traffic;
 mod tx;

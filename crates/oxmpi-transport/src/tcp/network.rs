@@ -1,7 +1,9 @@
 //! All TCP links of a process: who makes connections, and when sockets are looked at. What happens then is in `poll.rs`.
 
 use super::attention::Attention;
+use super::capacity::Capacity;
 use super::connect::{Arrivals, Connector, Pending};
+use super::fabric::Fabric;
 use super::joint::{Connection, Joint};
 use super::traffic::Traffic;
 use super::tx::TcpTx;
@@ -28,7 +30,7 @@ pub(crate) struct Network {
     pub writing: Vec<(Peer, Arc<Connection>)>,
     pub pending: Vec<(Peer, Box<dyn Pending>)>,
     /// Connections for the next links of peers, until the last ones are over.
-    pub early: Vec<(Peer, Arc<Connection>)>,
+    pub early: Vec<Early>,
     /// Connections of processes that this one does not know yet: it may be the last one to learn of a new communicator.
     pub strangers: Vec<(ProcessId, Arc<Connection>)>,
     /// First contacts at ports of this process, in the order in which they came.
@@ -52,9 +54,26 @@ pub(crate) struct Network {
     /// Those who were sent short messages since the last turn, which the kernel may keep.
     pub bursts: Vec<Peer>,
     pub attention: Attention,
+    pub capacity: Capacity,
+    /// Links that are being closed because they rest.
+    pub resting: Vec<Peer>,
+    /// A connection could not be made for want of descriptors.
+    pub wants_descriptors: bool,
+    /// Connections that others have made stay with the agent for now.
+    pub holds_arrivals: bool,
+    /// The endpoint of this process, where messages to other nodes go over a fabric.
+    pub fabric: Option<Arc<Fabric>>,
     turn: u32,
     looked_at: u64,
     pub ready: Vec<Ready>,
+}
+
+/// A connection for a new link.
+pub(crate) struct Early {
+    pub peer: Peer,
+    pub connection: Arc<Connection>,
+    /// The peer has made it by itself, and may have given it up.
+    pub is_arrival: bool,
 }
 
 /// A process has called at a port of this one. The connection is proven by the port's secret.
@@ -96,6 +115,11 @@ impl Network {
             busy: Vec::new(),
             bursts: Vec::new(),
             attention: Attention::default(),
+            capacity: Capacity::of_process(),
+            resting: Vec::new(),
+            wants_descriptors: false,
+            holds_arrivals: false,
+            fabric: None,
             turn: 0,
             looked_at: 0,
             ready: Vec::new(),
@@ -105,7 +129,7 @@ impl Network {
     /// The sending end of a new link, for which a connection is made.
     pub fn open(&mut self, peer: Peer, name: String, id: ProcessId, own: ProcessId) -> TcpTx {
         let is_lower = own < id;
-        let joint = self.joint(peer, name, own.job != id.job);
+        let (joint, offer) = self.joint(peer, name, own.job != id.job);
         match self.connector.connect(id) {
             Ok(pending) => {
                 // What cannot be watched is looked at with everything else.
@@ -117,7 +141,9 @@ impl Network {
             Err(error) => joint.fail(&error.to_string()),
         }
         self.opened.push((peer, Arc::clone(&joint)));
-        TcpTx::new(joint)
+        let mut tcp = TcpTx::new(joint, offer);
+        tcp.note_connecting();
+        tcp
     }
 
     /// From now on there are news of a node of another job.
@@ -136,21 +162,39 @@ impl Network {
 
     /// Nothing more is known of a peer: its number may be another's soon.
     pub fn forget(&mut self, peer: Peer) {
+        self.let_go(peer);
+        self.resting.retain(|&known| known != peer);
+        self.opened.retain(|(known, _)| *known != peer);
+        self.early.retain(|early| early.peer != peer);
+        self.parted.retain(|&known| known != peer);
+        self.finalized.retain(|&known| known != peer);
+        self.abandon(peer);
+    }
+
+    /// There is no link to a peer any more.
+    pub fn let_go(&mut self, peer: Peer) {
         self.peers.retain(|&known| known != peer);
         self.busy.retain(|&known| known != peer);
         self.bursts.retain(|&known| known != peer);
-        self.opened.retain(|(known, _)| *known != peer);
-        self.early.retain(|(known, _)| *known != peer);
-        self.parted.retain(|&known| known != peer);
-        self.finalized.retain(|&known| known != peer);
         self.writing.retain(|(known, _)| *known != peer);
-        self.abandon(peer);
         self.attention.forget(peer);
+    }
+
+    /// Notes that a link is being closed because it rests.
+    pub fn note_resting(&mut self, peer: Peer) {
+        if !self.resting.contains(&peer) {
+            self.resting.push(peer);
+        }
+    }
+
+    /// The present turn.
+    pub fn turn(&self) -> u32 {
+        self.turn
     }
 
     /// Whether there is a connection for the next link of a peer.
     pub fn has_early(&self, peer: Peer) -> bool {
-        self.early.iter().any(|&(known, _)| known == peer)
+        self.early.iter().any(|early| early.peer == peer)
     }
 
     /// Gives up a connection that is being made.
@@ -165,13 +209,18 @@ impl Network {
 
     /// What the two ends of a new link share. The agents of the own job have the first word about its end; those of another
     /// job (`is_foreign`) have nothing to say to this process.
-    pub fn joint(&mut self, peer: Peer, name: String, is_foreign: bool) -> Arc<Joint> {
+    /// Also what the peer is told of our endpoint, where there is one.
+    pub fn joint(&mut self, peer: Peer, name: String, is_foreign: bool) -> (Arc<Joint>, Option<Vec<u8>>) {
         if !self.peers.contains(&peer) {
             self.peers.push(peer);
         }
         let verdict = if is_foreign { Duration::ZERO } else { self.connector.verdict() };
         let traffic = Arc::clone(self.traffic.entry(peer).or_default());
-        Arc::new(Joint::new(name, verdict, traffic))
+        // Processes of other jobs may not know of the fabric.
+        let stream = self.fabric.as_ref().filter(|_| !is_foreign).and_then(|fabric| fabric.open(number(peer)).ok());
+        let (end, offer) = stream.unzip();
+        let fabric = end.map(|end| Arc::new(Connection::over(end)));
+        (Arc::new(Joint::new(name, verdict, traffic, fabric)), offer)
     }
 
     /// Notes that the sending end of a peer may have something that waits, and that the peer may answer.

@@ -3,7 +3,7 @@
 
 use super::connect::{Arrival, ConnectError, Record};
 use super::joint::{Connection, Joint};
-use super::network::{ARRIVALS, Contact, Network, PENDING, WATCHED, number};
+use super::network::{ARRIVALS, Contact, Early, Network, PENDING, WATCHED, number};
 use super::rx::{Pullable, TcpRx};
 use super::traffic::Travelled;
 use super::watch::{News, WATCHES};
@@ -12,7 +12,7 @@ use crate::incoming::Incoming;
 use crate::outgoing::Outgoing;
 use oxmpi_abi::Error;
 use oxmpi_base::ids::Peer;
-use oxmpi_base::socket::{self, Interest, Ready};
+use oxmpi_base::socket::{Interest, Ready};
 use oxmpi_base::wake_pipe::Sleeper;
 use oxmpi_datatype::{Cursor, Target};
 use std::io;
@@ -74,15 +74,20 @@ impl Incoming {
         for peer in std::mem::take(&mut self.breaking) {
             self.set_ready(peer);
         }
+        if let Some(fabric) = &network.fabric {
+            fabric.progress().into_iter().for_each(|link| self.set_ready_number(link));
+        }
         let has_slept = network.sleeper.has_slept();
         if has_slept {
             for (peer, connection) in std::mem::take(&mut network.writing) {
                 // One that is not read any more is not watched, either.
-                let _ = network.sleeper.set().change(connection.as_fd(), number(peer), Interest::Read);
+                let change = |socket| network.sleeper.set().change(socket, number(peer), Interest::Read);
+                let _ = connection.socket().map(change);
             }
         }
         if network.is_due() || has_slept || all {
             self.ask_kernel(&mut network, tx, Duration::ZERO);
+            self.rest_links(&mut network, tx);
         }
         network.busy.retain(|&peer| match tx.far_entry(peer) {
             Far::Tcp(tcp) => {
@@ -94,8 +99,8 @@ impl Incoming {
         if !network.strangers.is_empty() {
             self.meet_strangers(&mut network, tx);
         }
-        for (peer, connection) in std::mem::take(&mut network.early) {
-            self.take_early(&mut network, tx, peer, connection);
+        for early in std::mem::take(&mut network.early) {
+            self.take_early(&mut network, tx, early);
         }
         if let Some(recent) = network.attention.next_turn() {
             self.set_ready(recent);
@@ -158,6 +163,9 @@ impl Incoming {
             {
                 rx.acknowledge();
             }
+            if let Some(rx) = self.tcp(peer) {
+                rx.joint().note_use(network.turn());
+            }
         }
         if let Some(last) = self.last_read.replace(peer).filter(|&last| last != peer)
             && let Some(rx) = self.tcp(last)
@@ -166,12 +174,46 @@ impl Incoming {
         }
         let Some(rx) = self.tcp(peer) else { return };
         let is_dry = rx.is_dry();
-        let (leaves, has_bye) = (rx.joint().leaves(), rx.joint().has_bye());
+        let offer = rx.joint().take_offer();
+        let fabric = rx.joint().fabric().cloned();
+        let (leaves, has_bye, rests) = (rx.joint().leaves(), rx.joint().has_bye(), rx.joint().rests());
+        let shall_rest = rx.joint().take_rest_asked() && rx.is_idle();
         for connection in rx.take_dropped() {
-            network.sleeper.set().remove(connection.as_fd());
+            if let Some(socket) = connection.socket() {
+                network.sleeper.set().remove(socket);
+            }
+        }
+        if rx.joint().is_given_up() {
+            *self.far_entry(peer) = FarRx::None;
+            network.let_go(peer);
+            *tx.far_entry(peer) = Far::Unopened;
+            return;
         }
         if !is_dry && !self.ready.contains(&peer) {
             self.ready.push(peer);
+        }
+        if let (Some(offer), Some(connection)) = (offer, fabric)
+            && let Some(end) = connection.fabric()
+            && let Far::Tcp(tcp) = tx.far_entry(peer)
+        {
+            match end.accept(&offer) {
+                Ok(()) => {
+                    tcp.use_fabric(Arc::clone(&connection));
+                    tx.note_sent(peer);
+                }
+                // It is reached over its socket, as one without an endpoint.
+                Err(why) => {
+                    tcp.joint().stay_on_sockets();
+                    tx.warn_of_fabric(peer, &why);
+                }
+            }
+        }
+        if shall_rest
+            && let Far::Tcp(tcp) = tx.far_entry(peer)
+            && tcp.rest_if_asked()
+            && let Some(network) = &mut tx.network
+        {
+            network.note_resting(peer);
         }
         // A farewell is answered at once. What is sent later goes over a new link.
         if has_bye && let Far::Tcp(tcp) = tx.far_entry(peer) {
@@ -180,14 +222,19 @@ impl Incoming {
             if !tcp.say_bye() {
                 tx.note_sent(peer);
             }
-            if !is_answer {
-                tx.node_mut().note_farewell(peer);
+            match rests {
+                true => tx.network.iter_mut().for_each(|network| network.note_resting(peer)),
+                false if !is_answer => tx.node_mut().note_farewell(peer),
+                false => {}
             }
         }
     }
 
     pub(super) fn open_tcp(&mut self, peer: Peer, joint: Arc<Joint>) {
-        *self.far_entry(peer) = FarRx::Tcp(Box::new(TcpRx::new(joint)));
+        let fabric = joint.fabric().cloned();
+        let mut rx = TcpRx::new(joint);
+        fabric.into_iter().for_each(|connection| rx.use_connection(connection));
+        *self.far_entry(peer) = FarRx::Tcp(Box::new(rx));
         // Its failure, should there be one, is found by reading.
         self.ready.push(peer);
     }
@@ -212,7 +259,7 @@ impl Incoming {
                 Ok(fd) => match Connection::new(fd) {
                     Ok(connection) => {
                         let connection = Arc::new(connection);
-                        tcp.use_connection(Arc::clone(&connection));
+                        tcp.use_own_connection(Arc::clone(&connection));
                         self.read_from(network, peer, connection);
                     }
                     Err(error) => joint.fail(&error.to_string()),
@@ -232,7 +279,8 @@ impl Incoming {
 
     /// From now on a connection is read.
     pub(super) fn read_from(&mut self, network: &Network, peer: Peer, connection: Arc<Connection>) {
-        let added = network.sleeper.set().add(connection.as_fd(), number(peer), Interest::Read);
+        let add = |socket| network.sleeper.set().add(socket, number(peer), Interest::Read);
+        let added = connection.socket().map_or(Ok(()), add);
         let Some(rx) = self.tcp(peer) else { return };
         if let Err(error) = added {
             rx.joint().fail_on(&connection, &format!("it cannot be watched: {error}"));
@@ -242,17 +290,17 @@ impl Incoming {
     }
 
     /// A connection for the next link of a peer, when the last one may be over.
-    fn take_early(&mut self, network: &mut Network, tx: &mut Outgoing, peer: Peer, connection: Arc<Connection>) {
-        match tx.is_link_over(peer) {
+    fn take_early(&mut self, network: &mut Network, tx: &mut Outgoing, early: Early) {
+        match tx.is_link_over(early.peer) {
             // The peer may have given it up.
-            true if socket::is_closed(connection.as_fd()) => {}
-            true => self.begin_link(network, tx, peer, connection),
-            false => network.early.push((peer, connection)),
+            true if early.connection.is_closed() => {}
+            true => self.begin_link(network, tx, early),
+            false => network.early.push(early),
         }
     }
 
     fn take_arrivals(&mut self, network: &mut Network, tx: &mut Outgoing) {
-        loop {
+        while self.may_accept(network, tx) {
             match network.arrivals.take() {
                 Ok(Some(Record::Connection(arrival, fd))) => self.take_arrival(network, tx, &arrival, fd),
                 Ok(Some(Record::Answer(answer))) => network.answers.push(answer),
@@ -285,7 +333,7 @@ impl Incoming {
         for (id, connection) in std::mem::take(&mut network.strangers) {
             match tx.node().far_peer(id) {
                 Some(peer) => self.take_connection(network, tx, peer, connection),
-                None if socket::is_closed(connection.as_fd()) => {}
+                None if connection.is_closed() => {}
                 None => network.strangers.push((id, connection)),
             }
         }
@@ -296,22 +344,25 @@ impl Incoming {
     /// A peer has connected.
     fn take_connection(&mut self, network: &mut Network, tx: &mut Outgoing, peer: Peer, connection: Arc<Connection>) {
         let is_lower = tx.node().own_id() < tx.node().id_of(peer);
+        let early = Early { peer, connection: Arc::clone(&connection), is_arrival: true };
         network.parted.retain(|parted| *parted != peer);
         let tcp = match tx.far_entry(peer) {
-            Far::Unopened => return self.begin_link(network, tx, peer, connection),
+            Far::Unopened => return self.begin_link(network, tx, early),
             // The next link of a peer whose farewell has not been read yet.
-            Far::Tcp(tcp) if tcp.has_said_bye() && !tcp.is_over() => return network.early.push((peer, connection)),
+            Far::Tcp(tcp) if tcp.has_said_bye() && !tcp.is_over() => return network.early.push(early),
+            // The peer has given up the one before, and that is not seen yet.
+            Far::Tcp(tcp) if tcp.joint().awaits_greeting() => return self.begin_link(network, tx, early),
             Far::Tcp(tcp) if tcp.is_over() => {
                 // The peer may have given it up before the last link was over.
-                if !socket::is_closed(connection.as_fd()) {
-                    self.begin_link(network, tx, peer, connection);
+                if !connection.is_closed() {
+                    self.begin_link(network, tx, early);
                 }
                 return;
             }
             Far::Tcp(tcp) => tcp,
             _ => return,
         };
-        if !tcp.note_arrival() {
+        if !tcp.joint().note_arrival() {
             return tcp.joint().fail_on(&connection, "the peer has connected twice");
         }
         let own = network.pending.iter().position(|(pending, _)| *pending == peer);
@@ -348,9 +399,21 @@ impl Outgoing {
         if !self.goes_by_network(peer) {
             return None;
         }
+        if !self.may_connect() {
+            return Some(Far::Unopened);
+        }
         let (name, id, own) =
             (self.name_of(peer, self.network.as_deref()), self.node().id_of(peer), self.node().own_id());
         self.network.as_mut().map(|network| Far::Tcp(Box::new(network.open(peer, name, id, own))))
+    }
+
+    /// Says that the endpoint of a peer cannot be used, unless a rank of this node has said so.
+    #[cold]
+    fn warn_of_fabric(&self, peer: Peer, why: &str) {
+        let name = self.name_of(peer, self.network.as_deref());
+        if self.node().job().tells_of_tcp() {
+            eprintln!("oxmpi: messages to {name} go over TCP, because {why}");
+        }
     }
 
     pub(super) fn name_of(&self, peer: Peer, network: Option<&Network>) -> String {
@@ -418,6 +481,9 @@ impl Outgoing {
             Far::Tcp(tcp) => (tcp.wants_room(), tcp.may_be_burst()),
             _ => (false, false),
         };
+        if let (Some(network), Some(Far::Tcp(tcp))) = (&self.network, self.far_known(peer)) {
+            tcp.joint().note_use(network.turn());
+        }
         if let Some(network) = &mut self.network {
             network.note_sent(peer, is_waiting, may_be_burst);
         }
@@ -444,7 +510,8 @@ impl Outgoing {
         for &peer in &network.busy {
             if let Some(Far::Tcp(tcp)) = self.far_known(peer)
                 && let Some(connection) = tcp.connection().filter(|_| tcp.wants_room())
-                && set.set().change(connection.as_fd(), number(peer), Interest::ReadAndWrite).is_ok()
+                && let Some(socket) = connection.socket()
+                && set.set().change(socket, number(peer), Interest::ReadAndWrite).is_ok()
             {
                 writing.push((peer, Arc::clone(connection)));
             }
@@ -460,6 +527,20 @@ impl Outgoing {
         traffic.map_or_else(Default::default, |traffic| traffic.travelled())
     }
 
+    /// Whether all that goes to a peer and comes from it is in frames that are counted. A fabric may do more.
+    pub fn counts_frames_with(&self, peer: Peer) -> bool {
+        self.goes_by_network(peer) && self.network.as_ref().is_some_and(|network| network.fabric.is_none())
+    }
+
+    /// The frames that this process has sent over the network to some peers, and those that it has received from them.
+    pub fn frames_with(&self, is_meant: impl Fn(Peer) -> bool) -> (u64, u64) {
+        let traffic = self.network.iter().flat_map(|network| &network.traffic).filter(|(peer, _)| is_meant(**peer));
+        traffic.fold((0, 0), |(all_sent, all_received): (u64, u64), (_, traffic)| {
+            let (sent, received) = traffic.travelled();
+            (all_sent.wrapping_add(sent.packets), all_received.wrapping_add(received.packets))
+        })
+    }
+
     /// The connections to processes of other nodes, and the packets of TCP that had to be sent again on them.
     pub fn connections(&self) -> (usize, u64) {
         let peers = self.network.iter().flat_map(|network| &network.peers);
@@ -467,7 +548,7 @@ impl Outgoing {
             Some(Far::Tcp(tcp)) => tcp.connection(),
             _ => None,
         });
-        let retransmits = connections.map(|connection| socket::retransmits(connection.as_fd()).unwrap_or(0));
+        let retransmits = connections.map(|connection| connection.retransmits());
         retransmits.fold((0, 0), |(count, sum), again| (count + 1, sum + u64::from(again)))
     }
 

@@ -10,10 +10,9 @@ use super::joint::{Connection, Joint};
 use super::tx::SHORT_BLOCK;
 use crate::packet::{BULK_OFFSET, HEAD_BYTES, MORE, PART_UNIT, write_head};
 use oxmpi_base::ring;
-use oxmpi_base::socket::{self, PIECES_A_CALL};
+use oxmpi_base::socket::PIECES_A_CALL;
 use oxmpi_datatype::{Cursor, Target};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsFd;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,6 +25,8 @@ pub(crate) struct TcpRx {
     dropped: Vec<Arc<Connection>>,
     /// The stream of the packet that was looked at, and how many bytes of it the packet is.
     looked: Option<(usize, usize)>,
+    /// The peer has given up a connection for another one.
+    has_switched: bool,
 }
 
 struct Stream {
@@ -92,7 +93,7 @@ fn spare_buffers() -> MutexGuard<'static, Vec<Box<[u8]>>> {
 
 impl TcpRx {
     pub fn new(joint: Arc<Joint>) -> TcpRx {
-        TcpRx { joint, streams: Vec::new(), expected: 0, dropped: Vec::new(), looked: None }
+        TcpRx { joint, streams: Vec::new(), expected: 0, dropped: Vec::new(), looked: None, has_switched: false }
     }
 
     pub fn joint(&self) -> &Arc<Joint> {
@@ -120,6 +121,17 @@ impl TcpRx {
             [stream] => Some(&stream.connection),
             _ => None,
         }
+    }
+
+    /// Whether a frame has come.
+    pub fn has_heard(&self) -> bool {
+        self.expected != 0
+    }
+
+    /// Whether no frame has begun.
+    pub fn is_idle(&self) -> bool {
+        let is_idle = |stream: &Stream| stream.body.is_none() && stream.start == stream.end;
+        self.looked.is_none() && self.streams.iter().all(is_idle)
     }
 
     /// Whether nothing is here, and the sockets had nothing when they were last asked.
@@ -180,10 +192,13 @@ impl TcpRx {
     fn end_stream(&mut self, index: usize, end: End) {
         let connection = Arc::clone(&self.streams[index].connection);
         match end {
-            End::Over => {}
+            End::Over => self.has_switched = true,
             // A peer that gets our connection gives up its own before it has sent anything. (It may not have read what the
             // handshake said last; then its end is a reset.)
-            End::Closed | End::Unused(_) if self.streams.len() > 1 || self.joint.is_connecting() => {}
+            End::Closed | End::Unused(_) if self.sockets() > 1 || self.is_on_fabric() || self.joint.is_connecting() => {
+                self.joint.forget_arrival();
+            }
+            End::Closed | End::Unused(_) if self.joint.awaits_greeting() => self.joint.set_given_up(),
             End::Closed if self.expected == 0 => self.joint.set_ended(),
             End::Closed => {
                 let why = self.joint.unsendable().unwrap_or("the peer has closed it without a farewell");
@@ -193,6 +208,16 @@ impl TcpRx {
         }
         self.streams.remove(index);
         self.dropped.push(connection);
+    }
+
+    /// Whether the peer may have gone on to a stream over a fabric: a socket that it does not use any more just ends.
+    fn is_on_fabric(&self) -> bool {
+        self.has_switched && self.sockets() < self.streams.len()
+    }
+
+    /// The sockets over which frames come.
+    pub fn sockets(&self) -> usize {
+        self.streams.iter().filter(|stream| stream.connection.socket().is_some()).count()
     }
 
     /// The connections that are read no more since the last call.
@@ -261,7 +286,7 @@ impl TcpRx {
         let mut pieces = Vec::new();
         cursor.iovecs(buf, &mut pieces, PIECES_A_CALL, most);
         // SAFETY: a target may be written, and no reference covers it.
-        let read = retry(|| unsafe { socket::receive_pieces(stream.connection.as_fd(), &pieces) });
+        let read = retry(|| unsafe { stream.connection.receive_pieces(&pieces) });
         let read = stream.read(read);
         let count = *read.as_ref().unwrap_or(&0);
         self.joint.traffic.received_bytes(count);
@@ -309,7 +334,7 @@ impl Stream {
                     if body.header.sequence != *expected {
                         return Ok(false);
                     }
-                    if body.form == Form::Link {
+                    if body.form == Form::Link && self.end - self.start >= body.left {
                         *expected = expected.wrapping_add(1);
                         joint.traffic.received_packet();
                         self.link_frame(joint)?;
@@ -318,7 +343,7 @@ impl Stream {
                     if body.is_for_pulling() {
                         return Ok(false);
                     }
-                    if self.end - self.start >= self.wanted() {
+                    if body.form != Form::Link && self.end - self.start >= self.wanted() {
                         return Ok(true);
                     }
                 }
@@ -330,6 +355,7 @@ impl Stream {
                             return Err(nonsense("a frame out of order"));
                         }
                         self.start += HEADER_BYTES;
+                        joint.set_awaits_greeting(false);
                         // Between the parts of a long transfer come the words that control it.
                         if !matches!(form, Form::Control | Form::Link) {
                             self.is_bulk = header.length as usize > MOST_STAGED;
@@ -391,8 +417,7 @@ impl Stream {
     fn wanted(&self) -> usize {
         let Some(body) = &self.body else { return HEADER_BYTES };
         match body.form {
-            Form::Link => 0,
-            Form::Control => body.left,
+            Form::Link | Form::Control => body.left,
             Form::Message { .. } if body.left <= WHOLE && !body.begun => body.left,
             _ => body.left.min(PART_UNIT),
         }
@@ -457,13 +482,16 @@ impl Stream {
     fn acknowledge(&mut self) {
         if std::mem::take(&mut self.owes_acknowledgement) {
             // One that cannot be sent now is sent by the kernel, if later.
-            let _ = socket::acknowledge_now(self.connection.as_fd());
+            let _ = self.connection.acknowledge_now();
         }
     }
 
     fn link_frame(&mut self, joint: &Joint) -> Result<(), End> {
         let header = self.body.take().map(|body| body.header);
+        let payload = self.start..self.start + header.map_or(0, |header| header.length as usize);
+        self.start = payload.end;
         match header.map(|header| header.kind) {
+            Some(FABRIC) => joint.set_offer(self.buffer[payload].to_vec()),
             Some(PRESS) => joint.set_pressed(true),
             Some(EASE) => joint.set_pressed(false),
             Some(LEAVE) => {
@@ -477,7 +505,11 @@ impl Stream {
                 joint.set_awaits_second(false);
                 return Err(End::Over);
             }
+            Some(REST) => joint.ask_for_rest(),
             Some(BYE) => {
+                if header.is_some_and(|header| header.flags & RESTS != 0) {
+                    joint.set_rests();
+                }
                 joint.set_bye();
                 return Err(End::Over);
             }
@@ -500,7 +532,7 @@ impl Stream {
         }
         let most = if self.is_bulk { (self.end + BULK_READ).min(FRONT + BUFFER) } else { FRONT + BUFFER };
         let Stream { connection, buffer, end, .. } = self;
-        let read = retry(|| socket::receive(connection.as_fd(), &mut buffer[*end..most]));
+        let read = retry(|| connection.receive(&mut buffer[*end..most]));
         let room = most - *end;
         let count = self.read(read)?;
         joint.traffic.received_bytes(count);
@@ -562,7 +594,7 @@ mod tests {
 
     #[test]
     fn the_next_frame_is_pulled_though_the_other_connection_has_begun_a_later_one() {
-        let joint = Arc::new(Joint::new("the peer".into(), Duration::ZERO, Arc::default()));
+        let joint = Arc::new(Joint::new("the peer".into(), Duration::ZERO, Arc::default(), None));
         let mut rx = TcpRx::new(Arc::clone(&joint));
         let [mut later, mut next] = [(); 2].map(|()| {
             let (near, far) = connection();

@@ -5,16 +5,17 @@
 //! with its message ([`Unfinished`]): other packets find the link full until the message has sent it.
 
 use super::burst::{Burst, Change};
+use super::fabric::FabricEnd;
 use super::frame::*;
 use super::joint::{Connection, Joint};
 use crate::end::Full;
 use crate::packet::{CONTROL_WORDS, Head, MORE};
 use oxmpi_base::cma::Piece;
-use oxmpi_base::socket::{self, PIECES_A_CALL};
+use oxmpi_base::socket::PIECES_A_CALL;
 use oxmpi_datatype::{Cursor, Source};
 use std::io::ErrorKind;
-use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 pub(crate) struct TcpTx {
     joint: Arc<Joint>,
@@ -22,11 +23,15 @@ pub(crate) struct TcpTx {
     connection: Option<Arc<Connection>>,
     /// A connection of the peer's, should our own not come to be.
     fallback: Option<Arc<Connection>>,
-    /// The peer has made a connection.
-    has_arrived: bool,
+    /// This process makes one, or has made it.
+    has_connected: bool,
     /// The connection that this one is given up for.
     next: Option<Arc<Connection>>,
     said_switch: bool,
+    /// What the peer is told of our endpoint, as the first frame.
+    offer: Option<Vec<u8>>,
+    /// The stream over a fabric, once the peer has told of its endpoint: it is the last one that is switched to.
+    fabric: Option<Arc<Connection>>,
     /// Bytes that wait for the socket, of which it has taken some.
     queue: Vec<u8>,
     sent: usize,
@@ -35,6 +40,9 @@ pub(crate) struct TcpTx {
     sequence: u32,
     said_leave: bool,
     said_bye: bool,
+    /// The peer was asked to let the link rest, and nothing was sent since.
+    asked_for_rest: bool,
+    bye_at: Option<Instant>,
     /// The socket took nothing of a frame that was to begin.
     is_refused: bool,
     burst: Burst,
@@ -48,6 +56,8 @@ struct Unfinished {
     left: usize,
 }
 
+/// Time for a provider to send the last frame to a peer that has said farewell.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Up to here a message is copied to the queue.
 const SHORT: usize = 4 << 10;
 /// Blocks shorter than this are packed: a piece costs the kernel more than the copy.
@@ -57,12 +67,14 @@ const PACKED: usize = 64 << 10;
 const _: () = assert!(MOST_WITH_BYTES <= SHORT);
 
 impl TcpTx {
-    pub fn new(joint: Arc<Joint>) -> TcpTx {
+    pub fn new(joint: Arc<Joint>, offer: Option<Vec<u8>>) -> TcpTx {
         TcpTx {
             joint,
+            offer,
+            fabric: None,
             connection: None,
             fallback: None,
-            has_arrived: false,
+            has_connected: false,
             next: None,
             said_switch: false,
             queue: Vec::new(),
@@ -71,6 +83,8 @@ impl TcpTx {
             sequence: 0,
             said_leave: false,
             said_bye: false,
+            asked_for_rest: false,
+            bye_at: None,
             is_refused: false,
             burst: Burst::default(),
             pieces: Vec::new(),
@@ -89,7 +103,26 @@ impl TcpTx {
     pub fn use_connection(&mut self, connection: Arc<Connection>) {
         self.connection = Some(connection);
         self.fallback = None;
+        if let Some(offer) = self.offer.take() {
+            let header = Header { length: offer.len() as u32, ..Header::link(FABRIC, self.next_sequence()) };
+            self.queue.extend_from_slice(&header.to_bytes());
+            self.queue.extend_from_slice(&offer);
+        }
         self.flush();
+    }
+
+    /// From now on frames go over this connection, which this process has made. The peer hears something at once.
+    pub fn use_own_connection(&mut self, connection: Arc<Connection>) {
+        if self.offer.is_none() {
+            self.append_link(EASE);
+        }
+        self.use_connection(connection);
+    }
+
+    /// The peer reads the stream over a fabric: from the next frame on everything goes there.
+    pub fn use_fabric(&mut self, connection: Arc<Connection>) {
+        self.fabric = Some(connection);
+        self.try_switch();
     }
 
     pub fn set_fallback(&mut self, connection: Arc<Connection>) {
@@ -100,22 +133,37 @@ impl TcpTx {
         self.fallback.take()
     }
 
-    /// Notes that the peer has made a connection; `false` if it has done so before.
-    pub fn note_arrival(&mut self) -> bool {
-        !std::mem::replace(&mut self.has_arrived, true)
+    /// Whether the peer has made a connection.
+    pub fn has_arrived(&self) -> bool {
+        self.joint.has_arrived()
+    }
+
+    /// Notes that this process makes a connection.
+    pub fn note_connecting(&mut self) {
+        self.has_connected = true;
+    }
+
+    pub fn has_connected(&self) -> bool {
+        self.has_connected
     }
 
     /// Gives the present connection up for another one, as soon as a frame that has begun is finished. Nothing else is sent
     /// until then.
     pub fn switch_to(&mut self, connection: Arc<Connection>) {
-        if self.connection.is_none() {
-            return self.use_connection(connection);
+        match &self.connection {
+            None => return self.use_connection(connection),
+            // The peer's connection came late.
+            Some(present) if present.fabric().is_some() => return,
+            Some(_) => {}
         }
         self.next = Some(connection);
         self.try_switch();
     }
 
     fn try_switch(&mut self) {
+        if self.next.is_none() && self.connection.is_some() && !self.said_bye && !self.joint.has_bye() {
+            self.next = self.fabric.take();
+        }
         if self.next.is_none() || self.unfinished.is_some() {
             return;
         }
@@ -127,6 +175,7 @@ impl TcpTx {
         if self.queue.is_empty() {
             self.release();
             self.connection = self.next.take();
+            self.said_switch = false;
         }
     }
 
@@ -144,6 +193,13 @@ impl TcpTx {
     /// Whether a frame has begun that its message must finish.
     pub fn is_mid_frame(&self) -> bool {
         self.unfinished.is_some()
+    }
+
+    /// Whether the peer may be reading the bytes of this transfer where they lie, so that they must stay there.
+    pub fn is_lending(&self, word: u64) -> bool {
+        let is_begun = self.unfinished.as_ref().is_some_and(|unfinished| unfinished.word == Some(word));
+        is_begun
+            && self.connection.as_ref().and_then(|connection| connection.fabric()).is_some_and(FabricEnd::is_lending)
     }
 
     /// Whether something could be sent if the socket had room.
@@ -174,9 +230,7 @@ impl TcpTx {
     /// world.
     pub fn say_leave(&mut self, finalized: bool) {
         if !self.said_leave && self.has_room() {
-            let flags = if finalized { FINALIZED } else { 0 };
-            let header = Header { flags, ..Header::link(LEAVE, self.next_sequence()) };
-            self.queue.extend_from_slice(&header.to_bytes());
+            self.append_link_with(LEAVE, if finalized { FINALIZED } else { 0 });
             self.said_leave = true;
             self.flush();
         }
@@ -189,11 +243,55 @@ impl TcpTx {
         }
         self.try_switch();
         if !self.said_bye && self.unfinished.is_none() && self.next.is_none() && self.connection.is_some() {
-            self.append_link(BYE);
+            let flags = if self.joint.rests() && !self.said_leave { RESTS } else { 0 };
+            self.append_link_with(BYE, flags);
             self.said_bye = true;
+            self.bye_at = Some(Instant::now());
         }
         self.flush();
         self.connection.is_none() || self.said_bye && self.queue.is_empty() || self.joint.is_shut()
+    }
+
+    /// Whether nothing is under way in this direction, and the link goes on, over a socket: a fabric takes no descriptors.
+    pub fn is_idle(&self) -> bool {
+        let is_free = self.connection.is_some() && self.fallback.is_none() && !self.wants_room();
+        is_free
+            && !self.joint.awaits_greeting()
+            && !self.said_leave
+            && !self.is_closed()
+            && !self.joint.has_bye()
+            && !self.joint.is_connecting()
+            && !self.joint.is_on_fabric()
+    }
+
+    /// Says BYE on an idle link that rests.
+    pub fn rest(&mut self) {
+        self.append_link_with(BYE, RESTS);
+        self.said_bye = true;
+        self.flush();
+    }
+
+    /// Says it because the peer has asked; `false` if that cannot be now. A process that has connected, too, does not: the
+    /// peer will hear of it.
+    pub fn rest_if_asked(&mut self) -> bool {
+        let may = !self.has_connected && self.is_idle();
+        if may {
+            self.rest();
+        }
+        may
+    }
+
+    /// Asks the peer to say it.
+    pub fn ask_for_rest(&mut self) {
+        if !self.asked_for_rest {
+            self.append_link(REST);
+            self.asked_for_rest = true;
+            self.flush();
+        }
+    }
+
+    pub fn has_asked_for_rest(&self) -> bool {
+        self.asked_for_rest
     }
 
     /// Nothing can be sent any more, so nothing waits for being sent.
@@ -203,6 +301,7 @@ impl TcpTx {
         self.sent = 0;
         self.unfinished = None;
         self.next = None;
+        self.fabric = None;
     }
 
     pub fn has_said_bye(&self) -> bool {
@@ -216,12 +315,20 @@ impl TcpTx {
 
     /// Whether the kernel of the peer has all that was sent, or the peer wants no more, so that this process may end.
     pub fn has_delivered(&self) -> bool {
-        if self.joint.has_bye() || self.joint.is_shut() {
+        if self.joint.is_shut() {
             return true;
         }
-        let is_acknowledged =
-            |connection: &Arc<Connection>| matches!(socket::unacknowledged(connection.as_fd()), Ok(0) | Err(_));
-        self.queue.is_empty() && self.connection.as_ref().is_none_or(is_acknowledged)
+        // A provider does not notice that a peer has ended, and would try to reach it for ever: nobody leaves a peer whose
+        // farewell has not come. Nor does a provider go on when this process has ended.
+        if self.joint.fabric().is_some() && self.connection.is_some() {
+            let is_sent = |connection: &Arc<Connection>| connection.has_delivered();
+            let is_late = self.bye_at.is_some_and(|at| at.elapsed() > PATIENCE);
+            return self.joint.has_bye() && (is_late || self.connection.as_ref().is_none_or(is_sent));
+        }
+        if self.joint.has_bye() {
+            return true;
+        }
+        self.queue.is_empty() && self.connection.as_ref().is_none_or(|connection| connection.has_delivered())
     }
 
     fn is_closed(&self) -> bool {
@@ -231,14 +338,15 @@ impl TcpTx {
     /// Whether a short packet could be sent now: given to the socket, so that it arrives even if this process does not
     /// come back for long.
     pub fn has_room(&mut self) -> bool {
-        if self.next.is_some() {
+        if self.next.is_some() || self.fabric.is_some() {
             self.try_switch();
         }
         if !self.queue.is_empty() {
             self.flush();
         }
         let is_free = self.unfinished.is_none() && self.next.is_none() && self.queue.is_empty();
-        is_free && self.connection.is_some() && !self.is_closed() || self.joint.is_void()
+        let may_send = !self.is_closed() && !self.joint.awaits_greeting();
+        is_free && self.connection.is_some() && may_send || self.joint.is_void()
     }
 
     pub fn send_control(&mut self, head: &Head, body: &[u64; CONTROL_WORDS]) -> Result<(), Full> {
@@ -248,6 +356,7 @@ impl TcpTx {
         if self.joint.is_shut() {
             return Ok(());
         }
+        self.asked_for_rest = false;
         let header = Header::of(head, 8 * CONTROL_WORDS, self.next_sequence());
         self.queue.extend_from_slice(&header.to_bytes());
         body.iter().for_each(|word| self.queue.extend_from_slice(&word.to_le_bytes()));
@@ -295,6 +404,7 @@ impl TcpTx {
             cursor.seek(buf, cursor.position() + bytes);
             return Ok(());
         }
+        self.asked_for_rest = false;
         let length = 8 * prefix.len() + bytes;
         if bytes > SHORT {
             return self.begin(Header::of(head, length, self.sequence), None, buf, cursor, bytes);
@@ -365,7 +475,7 @@ impl TcpTx {
             return Ok(());
         }
         let start = cursor.position();
-        let taken = self.send_pieces(Some(&header), buf, cursor, bytes)?;
+        let taken = self.send_pieces(Some(&header), word.is_some(), buf, cursor, bytes)?;
         self.is_refused = false;
         self.next_sequence();
         if taken < HEADER_BYTES {
@@ -396,7 +506,7 @@ impl TcpTx {
             self.flush();
             taken
         } else {
-            self.send_pieces(None, buf, cursor, left)?
+            self.send_pieces(None, word.is_some(), buf, cursor, left)?
         };
         cursor.seek(buf, start + taken);
         self.set_unfinished(word, left - taken);
@@ -407,10 +517,13 @@ impl TcpTx {
         self.unfinished = (left > 0).then_some(Unfinished { word, left });
     }
 
-    /// Gives the socket a header and what lies at the cursor; how many bytes it took, [`Full`] for none.
+    /// Gives the socket a header and what lies at the cursor; how many bytes it took, [`Full`] for none. `stays`: the bytes
+    /// stay where they are until they were sent. Those of a message that the receiver has not asked for may be copied away
+    /// when it is cancelled.
     fn send_pieces(
         &mut self,
         header: Option<&[u8; HEADER_BYTES]>,
+        stays: bool,
         buf: &Source<'_>,
         cursor: &mut Cursor,
         bytes: usize,
@@ -421,7 +534,7 @@ impl TcpTx {
         cursor.iovecs(buf, &mut self.pieces, PIECES_A_CALL, bytes);
         loop {
             // SAFETY: the header is borrowed, and a source may be read.
-            match unsafe { socket::send_pieces(connection.as_fd(), &self.pieces) } {
+            match unsafe { connection.send_pieces(&self.pieces, stays) } {
                 Ok(0) => return Err(Full),
                 Ok(taken) => {
                     self.joint.traffic.sent_bytes(taken);
@@ -453,7 +566,11 @@ impl TcpTx {
     }
 
     fn append_link(&mut self, kind: u8) {
-        let header = Header::link(kind, self.next_sequence());
+        self.append_link_with(kind, 0);
+    }
+
+    fn append_link_with(&mut self, kind: u8, flags: u8) {
+        let header = Header { flags, ..Header::link(kind, self.next_sequence()) };
         self.queue.extend_from_slice(&header.to_bytes());
     }
 
@@ -468,7 +585,7 @@ impl TcpTx {
     fn flush(&mut self) {
         let Some(connection) = &self.connection else { return };
         while self.sent < self.queue.len() && !self.joint.is_shut() {
-            match socket::send(connection.as_fd(), &self.queue[self.sent..]) {
+            match connection.send(&self.queue[self.sent..]) {
                 Ok(count) => {
                     self.sent += count;
                     self.joint.traffic.sent_bytes(count);
