@@ -1,5 +1,5 @@
 # The commands of OxMPI. `make demo` runs examples; a change must pass `make test` (.ci/run).
-# They write only to build/ and to cargo's target folder.
+# They write only to build/, to dist/ (packages) and to cargo's target folder.
 
 # Passed to the recipes through the environment, because it may contain any character.
 export PREFIX ?= $(HOME)/.local/oxmpi
@@ -19,8 +19,9 @@ ifndef RUSTUP_TOOLCHAIN
 endif
 
 .PHONY: help demo test test-all install bench clean
-.PHONY: deps test-deps stage lint unit loom abi hot programs programs-hosts programs-hosts-all wrappers kills hosts hosts-sample
-.PHONY: hosts-kills simulated miri soak mpich-abi mpich-abi-all
+.PHONY: deps test-deps stage lint unit loom abi hot programs programs-hosts programs-hosts-all wrappers tools valgrind kills hosts hosts-sample
+.PHONY: wheel deb dist packages
+.PHONY: hosts-kills simulated miri soak foreign-abi foreign-abi-all
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
@@ -30,8 +31,9 @@ help:
 	@echo 'make stage                build only, into $(STAGE); `sudo make install` copies that'
 	@echo 'make bench                measure, against other MPI libraries where they are installed'
 	@echo 'make soak                 the tests again and again, and jobs killed at random moments: about two hours'
+	@echo 'make wheel, deb, dist     a Python wheel, a Debian package, a tarball of the sources; in dist/'
 	@echo 'make clean                remove the files that the other commands wrote'
-	@echo 'Parts of make test: lint unit loom abi hot programs programs-hosts wrappers mpich-abi kills hosts-sample'
+	@echo 'Parts of make test: lint unit loom abi hot programs programs-hosts wrappers tools valgrind packages foreign-abi kills hosts-sample'
 	@echo 'make hosts                jobs over several hosts, made in namespaces of this machine (as root)'
 
 demo: stage
@@ -39,7 +41,7 @@ demo: stage
 
 # One after the other, also under make -j: the tests measure time and load the machine by themselves.
 test: test-deps
-	@for part in lint unit loom abi hot programs programs-hosts wrappers mpich-abi kills hosts-sample; do $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in lint unit loom abi hot programs programs-hosts wrappers tools valgrind packages foreign-abi kills hosts-sample; do $(MAKE) --no-print-directory $$part || exit 1; done
 	@echo 'All tests passed.'
 
 # Builds and copies. Root does not build in the checkout of a user, but copies what the user has built.
@@ -51,7 +53,7 @@ bench: stage
 	bench/run --prefix $(STAGE)
 
 clean:
-	rm -rf build
+	rm -rf build dist
 	cargo clean
 
 deps:
@@ -99,26 +101,56 @@ programs: stage
 	cargo xtask fuzz-handles --prefix $(STAGE)
 	cargo xtask golden --prefix $(STAGE)
 
-# The same tests on two pretended hosts, one size of each; with all sizes, and on three too.
+# The same tests on two pretended hosts, one size of each; with all sizes, and on three too. A few over libfabric; all of them.
 programs-hosts: stage
 	cargo xtask test-programs --prefix $(STAGE) --hosts 2 --sample
+	tests/fabric/run $(STAGE) build/tests-fabric
 
 programs-hosts-all: stage
 	cargo xtask test-programs --prefix $(STAGE) --hosts 2
 	cargo xtask test-programs --prefix $(STAGE) --hosts 3
+	tests/fabric/run $(STAGE) build/tests-fabric --all
+
+# Packages of an installation, and of the sources.
+wheel: stage
+	packaging/wheel/build $(STAGE) dist
+
+deb: stage
+	packaging/deb/build $(STAGE) dist
+
+dist:
+	packaging/dist dist
+
+# Each package, used as people use it.
+packages: stage
+	tests/wheel/run $(STAGE) build/tests-wheel
+	tests/packages/run $(STAGE) build/tests-packages
 
 # The installation as build systems see it.
 wrappers: stage
 	tests/wrappers/run $(STAGE) build/tests-wrappers
+	tests/cxx/run $(STAGE) build/tests-cxx
 	tests/cmake/run $(STAGE) build/tests-cmake
 	tests/install/run $(STAGE) build/tests-install
 
-# Programs for MPICH's ABI: a sample of the test programs, and nearly all of them.
-mpich-abi: stage
-	tests/mpich-abi/run $(STAGE) build/tests-mpich-abi
+# Debuggers and other tools of developers between mpirun and the ranks.
+tools: stage
+	tests/tools/run $(STAGE) build/tests-tools
 
-mpich-abi-all: stage
-	tests/mpich-abi/run $(STAGE) build/tests-mpich-abi --all
+# A sample of the test programs in valgrind: no error and no leak.
+valgrind: stage
+	cargo xtask test-programs --prefix $(STAGE) --valgrind pt2pt/sendrecv.c pt2pt/exchange.c pt2pt/fairness.c coll/floats.c rma/put_get.c
+
+# Programs for the ABIs of MPICH and Open MPI: a sample of the test programs, and nearly all of them.
+foreign-abi: stage
+	tests/foreign-abi/run mpich $(STAGE) build/tests-mpich-abi
+	tests/foreign-abi/run openmpi $(STAGE) build/tests-openmpi-abi
+	tests/foreign-abi/together/run $(STAGE) build/tests-together
+	tests/foreign-abi/binaries/run $(STAGE) build/tests-binaries
+
+foreign-abi-all: stage
+	tests/foreign-abi/run mpich $(STAGE) build/tests-mpich-abi --all
+	tests/foreign-abi/run openmpi $(STAGE) build/tests-openmpi-abi --all
 
 # Jobs in every state of MPI that lose a rank or their mpirun.
 kills: stage
@@ -153,7 +185,7 @@ miri:
 	  echo 'miri: skipped, because no nightly toolchain with the component miri is installed'; \
 	fi
 
-test-all: test simulated miri mpich-abi-all programs-hosts-all hosts hosts-kills
+test-all: test simulated miri foreign-abi-all programs-hosts-all hosts hosts-kills
 
 soak: stage hosts-kills
 	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500

@@ -1,12 +1,14 @@
 /* One collective operation at all sizes, on all ranks: coll OPERATION [each] [-fresh] [--quick].
  *
  * The size in a row's name is, in bytes: the buffer of every rank (bcast, reduce, allreduce), the
- * contribution of every rank (allgather), the block for every pair of ranks (alltoall).
+ * contribution or the share of every rank (gather, scatter, allgather, reduce_scatter), the block for
+ * every pair of ranks (alltoall). An operation whose name begins with an i is the nonblocking one,
+ * which is completed at once.
  *
  * The calls follow each other without a pause, and the mean of many calls is the time of one. No
  * rank can finish a barrier, allreduce, allgather or alltoall before all ranks have started it. The
  * root of a bcast, or the other ranks in a reduce, could run ahead, so each call there has another
- * root. (A barrier before each call that is not timed would hide the delay of a rank that leaves the
+ * root; a scan lets the first ranks run ahead. (A barrier before each call that is not timed would hide the delay of a rank that leaves the
  * barrier late.) Each rank computes a mean, the result of a batch is the largest mean, and `best` is
  * the best batch.
  *
@@ -23,8 +25,9 @@
 
 enum { POOL = 48 << 20, LIMIT = 12 };
 
-static int rank, ranks, fresh, each;
+static int rank, ranks, fresh, each, in_background;
 static size_t size;
+static int *counts, *starts, *double_counts; /* of a block of `size` for each rank */
 static char *out, *in;
 static size_t out_step, in_step;
 static long spares, turn;
@@ -34,37 +37,103 @@ static int root(void)
     return (int)(turn % ranks);
 }
 
+static int doubles(void)
+{
+    return (int)(size / sizeof(double));
+}
+
+/* Blocking, or, for the operations whose names begin with an i, nonblocking and completed at once. */
+#define CALL(blocking, nonblocking, ...)                     \
+    do {                                                     \
+        if (in_background) {                                 \
+            MPI_Request request;                             \
+            nonblocking(__VA_ARGS__, &request);              \
+            MPI_Wait(&request, MPI_STATUS_IGNORE);           \
+        } else                                               \
+            blocking(__VA_ARGS__);                           \
+    } while (0)
+
 static void barrier(char *a, char *b)
 {
     (void)a;
     (void)b;
-    MPI_Barrier(MPI_COMM_WORLD);
+    CALL(MPI_Barrier, MPI_Ibarrier, MPI_COMM_WORLD);
 }
 
 static void bcast(char *a, char *b)
 {
     (void)b;
-    MPI_Bcast(a, (int)size, MPI_BYTE, root(), MPI_COMM_WORLD);
+    CALL(MPI_Bcast, MPI_Ibcast, a, (int)size, MPI_BYTE, root(), MPI_COMM_WORLD);
+}
+
+static void gather(char *a, char *b)
+{
+    CALL(MPI_Gather, MPI_Igather, a, (int)size, MPI_BYTE, b, (int)size, MPI_BYTE, root(), MPI_COMM_WORLD);
+}
+
+static void gatherv(char *a, char *b)
+{
+    CALL(MPI_Gatherv, MPI_Igatherv, a, (int)size, MPI_BYTE, b, counts, starts, MPI_BYTE, root(), MPI_COMM_WORLD);
+}
+
+static void scatter(char *a, char *b)
+{
+    CALL(MPI_Scatter, MPI_Iscatter, a, (int)size, MPI_BYTE, b, (int)size, MPI_BYTE, root(), MPI_COMM_WORLD);
+}
+
+static void scatterv(char *a, char *b)
+{
+    CALL(MPI_Scatterv, MPI_Iscatterv, a, counts, starts, MPI_BYTE, b, (int)size, MPI_BYTE, root(), MPI_COMM_WORLD);
 }
 
 static void reduce(char *a, char *b)
 {
-    MPI_Reduce(a, b, (int)(size / sizeof(double)), MPI_DOUBLE, MPI_SUM, root(), MPI_COMM_WORLD);
+    CALL(MPI_Reduce, MPI_Ireduce, a, b, doubles(), MPI_DOUBLE, MPI_SUM, root(), MPI_COMM_WORLD);
 }
 
 static void allreduce(char *a, char *b)
 {
-    MPI_Allreduce(a, b, (int)(size / sizeof(double)), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    CALL(MPI_Allreduce, MPI_Iallreduce, a, b, doubles(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void reduce_scatter_block(char *a, char *b)
+{
+    CALL(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, a, b, doubles(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void reduce_scatter(char *a, char *b)
+{
+    CALL(MPI_Reduce_scatter, MPI_Ireduce_scatter, a, b, double_counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void scan(char *a, char *b)
+{
+    CALL(MPI_Scan, MPI_Iscan, a, b, doubles(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void exscan(char *a, char *b)
+{
+    CALL(MPI_Exscan, MPI_Iexscan, a, b, doubles(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void allgather(char *a, char *b)
 {
-    MPI_Allgather(a, (int)size, MPI_BYTE, b, (int)size, MPI_BYTE, MPI_COMM_WORLD);
+    CALL(MPI_Allgather, MPI_Iallgather, a, (int)size, MPI_BYTE, b, (int)size, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void allgatherv(char *a, char *b)
+{
+    CALL(MPI_Allgatherv, MPI_Iallgatherv, a, (int)size, MPI_BYTE, b, counts, starts, MPI_BYTE, MPI_COMM_WORLD);
 }
 
 static void alltoall(char *a, char *b)
 {
-    MPI_Alltoall(a, (int)size, MPI_BYTE, b, (int)size, MPI_BYTE, MPI_COMM_WORLD);
+    CALL(MPI_Alltoall, MPI_Ialltoall, a, (int)size, MPI_BYTE, b, (int)size, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void alltoallv(char *a, char *b)
+{
+    CALL(MPI_Alltoallv, MPI_Ialltoallv, a, counts, starts, MPI_BYTE, b, counts, starts, MPI_BYTE, MPI_COMM_WORLD);
 }
 
 static const struct operation {
@@ -72,8 +141,22 @@ static const struct operation {
     void (*call)(char *, char *);
     int out_blocks, in_blocks; /* blocks: 1 of `size`, or one for each rank */
 } operations[] = {
-    {"barrier", barrier, 1, 1},     {"bcast", bcast, 1, 1},         {"reduce", reduce, 1, 1},
-    {"allreduce", allreduce, 1, 1}, {"allgather", allgather, 1, 0}, {"alltoall", alltoall, 0, 0},
+    {"barrier", barrier, 1, 1},
+    {"bcast", bcast, 1, 1},
+    {"gather", gather, 1, 0},
+    {"gatherv", gatherv, 1, 0},
+    {"scatter", scatter, 0, 1},
+    {"scatterv", scatterv, 0, 1},
+    {"reduce", reduce, 1, 1},
+    {"allreduce", allreduce, 1, 1},
+    {"reduce_scatter_block", reduce_scatter_block, 0, 1},
+    {"reduce_scatter", reduce_scatter, 0, 1},
+    {"scan", scan, 1, 1},
+    {"exscan", exscan, 1, 1},
+    {"allgather", allgather, 1, 0},
+    {"allgatherv", allgatherv, 1, 0},
+    {"alltoall", alltoall, 0, 0},
+    {"alltoallv", alltoallv, 0, 0},
 };
 static const struct operation *op;
 
@@ -149,6 +232,11 @@ static void measure(int quick)
     in = page_buffer(in_step * (size_t)spares);
     memset(out, 0, out_step * (size_t)spares); /* sums stay 0, never slow denormal numbers */
 
+    for (int i = 0; i < ranks; i++) {
+        counts[i] = (int)size;
+        starts[i] = (int)size * i;
+        double_counts[i] = doubles();
+    }
     long n = batch_length(quick ? 0.008 : 0.02);
     double start = seconds();
     int done = 0;
@@ -156,8 +244,8 @@ static void measure(int quick)
         v[done++] = batch(n) * 1e6;
     while (tell_all(done < reps && seconds() - start < 0.5));
     if (rank == 0) {
-        int head = snprintf(name, sizeof name, "coll%s%s-%d/%s", fresh ? "-fresh" : "", each ? "-all" : "", ranks,
-                            op->name);
+        int head = snprintf(name, sizeof name, "coll%s%s-%d/%s%s", fresh ? "-fresh" : "", each ? "-all" : "", ranks,
+                            in_background ? "i" : "", op->name);
         if (size)
             snprintf(name + head, sizeof name - (size_t)head, "/%s", size_name(size, label));
         report(name, "us", v, done);
@@ -168,19 +256,33 @@ static void measure(int quick)
 
 int main(int argc, char **argv)
 {
-    static const size_t sizes[] = {8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 4 << 20};
+    static const size_t sizes[] = {8,        64,       512,       4 << 10, 16 << 10,
+                                   32 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
     each = has_word(argc, argv, "each");
     fresh = has_word(argc, argv, "-fresh");
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        if (has_word(argc, argv, operations[i].name))
-            op = &operations[i];
+        for (int form = 0; form < 2; form++) {
+            char name[32];
+            snprintf(name, sizeof name, "%s%s", form ? "i" : "", operations[i].name);
+            if (has_word(argc, argv, name)) {
+                op = &operations[i];
+                in_background = form;
+            }
+        }
     if (!op) {
-        fprintf(stderr, "coll: which of barrier, bcast, reduce, allreduce, allgather, alltoall?\n");
+        fprintf(stderr, "coll: which collective operation?\n");
         return 2;
     }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    counts = malloc((size_t)ranks * sizeof *counts);
+    starts = malloc((size_t)ranks * sizeof *starts);
+    double_counts = malloc((size_t)ranks * sizeof *double_counts);
+    if (!counts || !starts || !double_counts) {
+        fprintf(stderr, "coll: no memory\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
     double start = seconds();
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && tell_all(seconds() - start < LIMIT); i++) {
         size = op->call == barrier ? 0 : sizes[i];

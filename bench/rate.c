@@ -2,6 +2,7 @@
  *
  * window: 64 MPI_Isend against 64 MPI_Irecv, then a 4-byte answer.
  * stream: MPI_Send against MPI_Recv, without an answer inside a batch of 1024.
+ * any-source: the same, received with MPI_ANY_SOURCE.
  */
 #include <mpi.h>
 
@@ -38,7 +39,7 @@ static double windows(long n)
     return seconds() - start;
 }
 
-static double streams(long n)
+static double stream(long n, int source)
 {
     double data = 1;
     double start = seconds();
@@ -47,11 +48,21 @@ static double streams(long n)
             if (rank == 0)
                 MPI_Send(&data, 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
             else
-                MPI_Recv(&data, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                MPI_Recv(&data, 8, MPI_BYTE, source, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
         answer();
     }
     return seconds() - start;
+}
+
+static double streams(long n)
+{
+    return stream(n, 0);
+}
+
+static double from_any(long n)
+{
+    return stream(n, MPI_ANY_SOURCE);
 }
 
 static void measure(const char *name, double (*batch)(long), int per_round, int quick)
@@ -78,6 +89,7 @@ int main(int argc, char **argv)
     }
     measure("rate/8-window", windows, WINDOW, quick);
     measure("rate/8-stream", streams, STREAM, quick);
+    measure("rate/8-any-source", from_any, STREAM, quick);
     MPI_Finalize();
     return 0;
 }

@@ -3,7 +3,7 @@
 
 use crate::api::Api;
 use crate::generated_file::Output;
-use crate::{Outcome, gen_abi, gen_abi_test, gen_capi, gen_fortran, gen_header, gen_mpich, root};
+use crate::{Outcome, gen_abi, gen_abi_test, gen_capi, gen_cxx, gen_foreign, gen_fortran, gen_header, root};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -62,10 +62,11 @@ fn outputs() -> Result<Vec<Output>, String> {
     let api = Api::read(&root().join("api"))?;
     let bodies = gen_capi::Bodies::scan()?;
     let mut outputs = vec![gen_header::mpi_h(&api, env!("CARGO_PKG_VERSION")), gen_abi_test::output(&api)];
+    outputs.push(gen_cxx::constants_h(&api, &root().join("api/cxx.txt"))?);
     outputs.extend(gen_abi::outputs(&api, &bodies)?);
     outputs.extend(gen_capi::outputs(&api, &bodies)?);
     outputs.extend(gen_fortran::outputs(&api));
-    outputs.extend(gen_mpich::outputs(&api, &root().join("api/mpich.txt"))?);
+    outputs.extend(gen_foreign::outputs(&api, &root().join("api"))?);
     let rust = outputs.iter_mut().filter(|o| o.path.extension().is_some_and(|e| e == "rs"));
     for output in rust {
         output.text = rustfmt(&output.text).map_err(|e| format!("{}: {e}", output.path.display()))?;

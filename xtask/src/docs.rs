@@ -139,9 +139,11 @@ impl Facts {
     fn collect(files: &[PathBuf]) -> Result<Facts, String> {
         let text = |path: &str| read(&root().join(path));
         let mut variables = BTreeSet::new();
-        for path in
-            files.iter().filter(|path| path.starts_with("crates") && path.extension().is_some_and(|e| e == "rs"))
-        {
+        let is_source = |path: &&PathBuf| {
+            let is_rust = path.starts_with("crates") && path.extension().is_some_and(|e| e == "rs");
+            is_rust || path.starts_with("include")
+        };
+        for path in files.iter().filter(is_source) {
             variables.extend(crate::docs_text::variables(&read(&root().join(path))?));
         }
         let makefile = text("Makefile")?;

@@ -343,7 +343,7 @@ fn bad_handles(function: &Function, kind: &str, needs_topology: bool) -> Vec<(St
         "datatype" => {
             list.push(("uncommitted".into(), "(uintptr_t)uncommitted".into()));
             let reduces = function.fixed_params().any(|p| p.kind == "op");
-            for name in ["MPI_CHAR", "MPI_DOUBLE_INT", "MPI_PACKED"].into_iter().filter(|_| reduces) {
+            for name in ["MPI_CHARACTER", "MPI_DOUBLE_INT", "MPI_PACKED"].into_iter().filter(|_| reduces) {
                 list.push((name.into(), format!("(uintptr_t){name}")));
             }
         }

@@ -10,20 +10,49 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The packages whose products are installed.
-const PACKAGES: &[&str] =
-    &["oxmpi-capi", "oxmpi-fortran", "oxmpi-fortran-i8", "oxmpi-mpich", "oxmpi-launch", "oxmpi-cli", "oxmpi-wrap"];
-
 /// A product of the build: its file name, and its path in the prefix.
-const PRODUCTS: &[(&str, &str)] = &[
-    ("libmpi_abi.so", "lib/libmpi_abi.so.1"),
-    ("libmpifort_abi.so", "lib/libmpifort_abi.so.1"),
-    ("libmpifort_abi_i8.so", "lib/libmpifort_abi_i8.so.1"),
-    ("libmpi_mpich.so", "lib/compat/libmpi.so.12"),
-    ("mpirun", "bin/mpirun"),
-    ("oxmpi", "bin/oxmpi"),
-    ("mpicc", "bin/mpicc"),
-];
+type Product = (&'static str, &'static str);
+
+/// Packages that are built with one profile, and their products.
+struct Part {
+    packages: &'static [&'static str],
+    products: &'static [Product],
+}
+
+/// The core, built with the profile that was asked for.
+const CORE: Part = Part {
+    packages: &["oxmpi-capi", "oxmpi-launch", "oxmpi-cli", "oxmpi-wrap"],
+    products: &[
+        ("libmpi_abi.so", "lib/libmpi_abi.so.1"),
+        ("mpirun", "bin/mpirun"),
+        ("oxmpi", "bin/oxmpi"),
+        ("mpicc", "bin/mpicc"),
+    ],
+};
+
+/// The libraries over the C functions of libmpi_abi.so.1. Optimising them as a whole gains nothing and takes minutes, so a
+/// release builds them with the profile [`LAYER`].
+const LAYERS: Part = Part {
+    packages: &[
+        "oxmpi-fortran",
+        "oxmpi-fortran-i8",
+        "oxmpi-fortran-mpich",
+        "oxmpi-fortran-openmpi",
+        "oxmpi-mpich",
+        "oxmpi-openmpi",
+    ],
+    products: &[
+        ("libmpifort_abi.so", "lib/libmpifort_abi.so.1"),
+        ("libmpifort_abi_i8.so", "lib/libmpifort_abi_i8.so.1"),
+        ("libmpi_mpich.so", "lib/compat/libmpi.so.12"),
+        ("libmpi_openmpi.so", "lib/compat/libmpi.so.40"),
+        ("libmpifort_mpich.so", "lib/compat/libmpifort.so.12"),
+        ("libmpifort_openmpi.so", "lib/compat/libmpi_mpifh.so.40"),
+    ],
+};
+
+/// The profile of [`LAYERS`] in a release.
+const LAYER: &str = "layer";
 
 /// A symbolic link in the prefix, and its target relative to the link.
 const LINKS: &[(&str, &str)] = &[
@@ -31,6 +60,10 @@ const LINKS: &[(&str, &str)] = &[
     ("lib/libmpifort_abi.so", "libmpifort_abi.so.1"),
     ("lib/libmpifort_abi_i8.so", "libmpifort_abi_i8.so.1"),
     ("lib/compat/libmpich.so.12", "libmpi.so.12"),
+    ("lib/compat/libmpichfort.so.12", "libmpifort.so.12"),
+    ("lib/compat/libmpi_usempi_ignore_tkr.so.40", "libmpi_mpifh.so.40"),
+    ("lib/compat/libmpi_usempif08.so.40", "libmpi_mpifh.so.40"),
+    ("lib/compat/libmpi_cxx.so.40", "libmpi.so.40"),
     ("lib/pkgconfig/mpi.pc", "oxmpi.pc"),
     ("bin/mpiexec", "mpirun"),
     ("bin/mpicxx", "mpicc"),
@@ -45,6 +78,7 @@ const LINKS: &[(&str, &str)] = &[
 /// A file of the repository, and the folder in the prefix that gets it.
 const FILES: &[(&str, &str)] = &[
     ("include/mpi.h", "include"),
+    ("include/mpicxx.h", "include"),
     ("fortran/generated/mpif.h", "include"),
     ("fortran/generated/mpi.f90", "share/oxmpi/fortran"),
     ("fortran/generated/mpi_f08.f90", "share/oxmpi/fortran"),
@@ -70,16 +104,19 @@ const DOCUMENTS: &[&str] = &[
 pub fn run(args: &[String]) -> Result<(), String> {
     let options = Options::parse(args)?;
     let root = crate::root();
-    build(&root, &options.profile)?;
-    let products = target_directory(&root)?.join(match options.profile.as_str() {
-        "dev" => "debug",
-        profile => profile,
-    });
-    for (name, place) in PRODUCTS {
-        put(&products.join(name), &options.prefix.join(place), 0o755)?;
+    let layers = if options.profile == "release" { LAYER } else { &options.profile };
+    for (part, profile) in [(CORE, options.profile.as_str()), (LAYERS, layers)] {
+        build(&root, &part, profile)?;
+        let products = target_directory(&root)?.join(if profile == "dev" { "debug" } else { profile });
+        for (name, place) in part.products {
+            put(&products.join(name), &options.prefix.join(place), 0o755)?;
+        }
     }
     for (name, folder) in FILES {
         put(&root.join(name), &options.prefix.join(folder).join(file_name(Path::new(name))?), 0o644)?;
+    }
+    for header in files_in(&root.join("include/oxmpi/cxx"))? {
+        put(&header, &options.prefix.join("include/oxmpi/cxx").join(file_name(&header)?), 0o644)?;
     }
     for (path, text) in documents(&root)? {
         write(&options.prefix.join(DOCUMENT_FOLDER).join(path), &text, 0o644)?;
@@ -154,8 +191,8 @@ impl Options {
     }
 }
 
-fn build(root: &Path, profile: &str) -> Result<(), String> {
-    let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
+fn build(root: &Path, part: &Part, profile: &str) -> Result<(), String> {
+    let packages = part.packages.iter().flat_map(|package| ["--package", package]);
     let mut command = Command::new(cargo());
     command.current_dir(root).args(["build", "--profile", profile]).args(packages);
     let status = command.status().map_err(|error| format!("cannot run cargo: {error}"))?;

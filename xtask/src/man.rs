@@ -69,7 +69,13 @@ pub const COMMANDS: &[Page] = &[
         help: "-help",
         also: &["mpic++", "mpiCC"],
         purpose: "compile and link C++ programs that use MPI",
-        examples: &[("Compile a program:", "mpicxx -O2 hello.cpp -o hello")],
+        examples: &[
+            ("Compile a program:", "mpicxx -O2 hello.cpp -o hello"),
+            (
+                "Compile a program without the classes of MPI-2.2 (namespace MPI):",
+                "mpicxx -DOXMPI_SKIP_MPICXX hello.cpp -o hello",
+            ),
+        ],
     },
     Page {
         name: "mpifort",

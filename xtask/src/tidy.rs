@@ -11,10 +11,15 @@ use std::path::{Path, PathBuf};
 const STACK: &[(&str, bool)] = &[
     ("oxmpi-abi", true),
     ("oxmpi-base", false),
+    ("oxmpi-pmix", false),
+    ("oxmpi-fabric", false),
     ("oxmpi-boot", true),
     ("oxmpi-datatype", false),
     ("oxmpi-ops", false),
     ("oxmpi-coll", true),
+    ("oxmpi-lines", true),
+    ("oxmpi-verdict", true),
+    ("oxmpi-check", true),
     ("oxmpi-transport", false),
     ("oxmpi-rma", false),
     ("oxmpi-agent", true),
@@ -24,13 +29,16 @@ const STACK: &[(&str, bool)] = &[
     ("oxmpi-capi", false),
     ("oxmpi-fortran", false),
     ("oxmpi-fortran-i8", false),
+    ("oxmpi-fortran-mpich", false),
+    ("oxmpi-fortran-openmpi", false),
     ("oxmpi-mpich", false),
+    ("oxmpi-openmpi", false),
 ];
 
 /// The crates beside the stack, and the last crate of the stack that each may depend on.
 const BESIDE: &[(&str, &str)] = &[
     ("oxmpi-launch", "oxmpi-agent"),
-    ("oxmpi-cli", "oxmpi-boot"),
+    ("oxmpi-cli", "oxmpi-check"),
     ("oxmpi-wrap", "oxmpi-abi"),
     ("oxmpi-testkit", "oxmpi"),
     ("xtask", ""),

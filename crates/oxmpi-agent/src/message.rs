@@ -32,6 +32,13 @@ pub enum Down {
     Signal(i32),
     /// The job ends.
     Stop(Stop),
+    /// The user asks where the ranks are; the answer is [`Up::Places`].
+    Where,
+    /// Asks these ranks (the first, and how many) whether they still do nothing but wait; the answer is [`Up::Answers`].
+    Ask {
+        question: u64,
+        ranks: Vec<(u32, u32)>,
+    },
     /// Output bytes that were taken.
     Taken(u32),
     /// `mpirun` stops, so that its heartbeats end; deadlines stand still until the next heartbeat.
@@ -82,6 +89,8 @@ pub enum Up {
     Live(u32),
     /// The first failure of a rank of the node.
     Failed(Box<FailedRank>),
+    /// A rank has failed after `MPI_Finalize`: the others go on.
+    FailedLate(Box<FailedRank>),
     /// The first rank of the node that has ended well without calling `MPI_Init`. Ranks of other nodes may wait for it.
     Missing(Box<FailedRank>),
     /// A job that ranks of the node have spawned failed while it was connected to them.
@@ -96,8 +105,21 @@ pub enum Up {
     },
     /// A line for the user.
     Say(String),
+    /// What ranks of the node have found wrong with the program: the rank, the line of its log and the source line; and how many
+    /// were lost.
+    Findings {
+        lines: Vec<(u32, String, Option<String>)>,
+        lost: u32,
+    },
     /// Where the live ranks are when the job is stopped by the user or by its time limit.
     Places(Vec<RankPlace>),
+    /// The ranks of the node that may not act, when that has changed; all others may do anything.
+    Rest(Vec<RankRest>),
+    /// The answers of all ranks of the node that were asked.
+    Answers {
+        question: u64,
+        answers: Vec<RankAnswer>,
+    },
     /// No process of the job is left on the node, and all output was sent.
     Gone {
         all_well: bool,
@@ -299,13 +321,15 @@ pub struct LauncherOrder {
     pub also_here: bool,
     /// The absolute path of the agent's program on all hosts.
     pub agent: Vec<u8>,
-    /// The command starts all agents at once, as `srun` does, and they connect to `mpirun`.
+    /// The command does not connect its stdin and stdout with the agents' (`srun`, `pbs_tmrsh`): they connect to `mpirun`.
     pub step: Option<StepOrder>,
 }
 
 /// Where `mpirun` listens for agents that connect to it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct StepOrder {
+    /// The command starts one agent, as `pbs_tmrsh` does, and not all at once, as `srun` does.
+    pub one_by_one: bool,
     pub port_range: Option<(u16, u16)>,
     pub net_interface: Option<String>,
 }
@@ -328,7 +352,43 @@ pub struct RankPlace {
     pub rank: u32,
     pub state: u32,
     pub call: u32,
+    pub line: Option<String>,
     pub waits: Option<String>,
+    /// Why it may wait in vain.
+    pub hint: Option<String>,
+    /// For so many milliseconds it has waited for other ranks.
+    pub rests: Option<u64>,
+    /// A debugger is attached to it.
+    pub is_traced: bool,
+}
+
+/// A rank that may not act.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RankRest {
+    pub rank: u32,
+    pub state: RestState,
+}
+
+/// Why it may not act.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum RestState {
+    Ended,
+    Finalized,
+    /// It waits for one of these ranks (the first, and how many).
+    Resting {
+        number: u64,
+        needs: Vec<(u32, u32)>,
+        ended_only: bool,
+    },
+}
+
+/// What a rank has answered: the number of its record, and the frames to others that are asked and from them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RankAnswer {
+    pub rank: u32,
+    pub number: u64,
+    pub sent: u64,
+    pub received: u64,
 }
 
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, BadFrame> {

@@ -7,10 +7,11 @@ use crate::tool;
 use oxmpi::coll::Form;
 use oxmpi_abi::constants::{MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use oxmpi_abi::functions::Fun;
-use oxmpi_abi::handle::Request;
+use oxmpi_abi::handle::{Handle, Request};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::segment::IN_CALL;
 pub use oxmpi_core::call::{Call, Guard, On};
+use oxmpi_core::check;
 use std::ffi::c_int;
 
 /// Runs a body; the error handler gets a copy of the call, so that it can stay in registers.
@@ -40,10 +41,13 @@ pub fn answer(body: impl FnOnce() -> tool::Answer) -> c_int {
 /// # Safety
 /// `place` is null or can be written.
 #[inline(always)]
-pub unsafe fn or_null<H>(code: c_int, place: *mut H, null: H) -> c_int {
+pub unsafe fn or_null<H: Handle>(code: c_int, place: *mut H, null: H) -> c_int {
     if code != MPI_SUCCESS && !place.is_null() {
         // SAFETY: not null, so it can be written.
         unsafe { place.write(null) };
+    } else if check::is_on() {
+        // SAFETY: the call has succeeded, so the place is there, and the object is in it.
+        LIBRARY.note_made(unsafe { place.read() }.raw(), null.raw());
     }
     code
 }

@@ -13,6 +13,7 @@ use std::io::Write;
 /// Passes an error to its handler; returns the code of the call, if the handler returns.
 #[cold]
 pub fn raise(call: &Call, error: &Error) -> c_int {
+    LIBRARY.note_failed();
     let code = LIBRARY.errors().code_for(error, call.fun.name());
     TOOL.failed(call.fun, error.class());
     let given = error.code_for_handler().unwrap_or(code);
@@ -73,23 +74,13 @@ fn target(on: On) -> (Errhandler, usize) {
 /// the class; a line for each cause follows.
 #[cold]
 fn fatal(fun: Fun, code: c_int, text: &str, on: On) -> ! {
+    LIBRARY.tell_before_the_end();
     let class = LIBRARY.errors().class_of(code).unwrap_or(MPI_ERR_UNKNOWN);
     let name = error_class_name(class).unwrap_or("an error class of the program's");
-    let place = object(on).map(|object| format!(" on {object}")).unwrap_or_default();
+    let place = LIBRARY.describe(on).map(|object| format!(" on {object}")).unwrap_or_default();
     let causes: String = text.lines().map(|cause| format!("    {cause}\n")).collect();
     say(&format!("{}: {}{place} failed: {name}\n{causes}", process_name(), fun.name()));
     abort(if (1..=125).contains(&class) { class } else { 1 })
-}
-
-/// The name of the object of an error, if it exists.
-fn object(on: On) -> Option<String> {
-    match on {
-        On::Comm(comm) => library::enter()?.comm(comm).ok().map(|comm| comm.describe()),
-        On::Win(win) => library::enter()?.win(win).ok().map(|win| win.describe()),
-        On::Session(session) => LIBRARY.session(session, |_| String::from("a session")).ok(),
-        On::File(file) => library::enter()?.file(file).ok().map(|file| file.describe()),
-        On::Handler(..) | On::World => None,
-    }
 }
 
 /// The name of this process in messages.

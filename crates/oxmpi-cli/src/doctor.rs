@@ -13,7 +13,7 @@ use oxmpi_base::segment::Segment;
 use oxmpi_base::wait::{self, WakeFence};
 use oxmpi_boot::others::{self, Identity};
 
-use crate::{info, peers, trial};
+use crate::{fabrics, info, peers, trial};
 
 enum Finding {
     Good(String),
@@ -28,7 +28,7 @@ use Finding::{Broken, Good, Slower};
 /// The report, and the exit status: 1 if programs would fail.
 pub fn examine() -> (String, i32) {
     type Check = fn() -> Finding;
-    let checks: [(&str, Check); 11] = [
+    let checks: [(&str, Check); 12] = [
         ("CPUs", processors),
         ("CPU quota", quota),
         ("Shared memory", shared_memory),
@@ -37,6 +37,7 @@ pub fn examine() -> (String, i32) {
         ("Clean-up", clean_up),
         ("Open files", open_files),
         ("Memory limits", memory),
+        ("Fast networks", fast_networks),
         ("Launcher", launcher),
         ("Installation", installation),
         ("Trial", trial),
@@ -78,13 +79,20 @@ pub fn examine_hosts(options: &[String]) -> (String, i32) {
     }
 }
 
+fn fast_networks() -> Finding {
+    Good(fabrics::describe())
+}
+
 /// Who has started this process, and so would start a program at its place.
 fn launcher() -> Finding {
     let var = |name: &str| std::env::var(name).ok();
     match others::identify(&var) {
         Identity::None => Good("no launcher of others has started this command; OxMPI's mpirun starts jobs.".into()),
         Identity::Own => Good("OxMPI's mpirun has started this command.".into()),
-        Identity::Manager(name) => Good(format!("{name} has started this command, and programs join its job.")),
+        Identity::Manager(name) => match others::obstacle(&var) {
+            None => Good(format!("{name} has started this command, and programs join its job.")),
+            Some(text) => Slower(format!("{name} has started this command, and programs cannot join its job: {text}.")),
+        },
         Identity::Unknown(text) => Slower(format!("{text}.")),
     }
 }

@@ -1,18 +1,22 @@
-//! The command `oxmpi`: describes this installation (`info`), checks the machine (`doctor`), shows
-//! manual pages (`man`), makes the Fortran modules for a compiler (`fortran`), and serves published
-//! names to jobs on several machines (`nameserver`).
+//! The command `oxmpi`: describes this installation (`info`), checks the machine (`doctor`), says how
+//! a program will run (`explain`), lists jobs (`ps`) and says where their ranks are (`where`), shows manual pages (`man`), makes the Fortran modules for a compiler
+//! (`fortran`), and serves published names to jobs on several machines (`nameserver`).
 //!
 //! Only `fortran` changes the installation. Only `doctor` starts a job, of two ranks, to see
 //! whether jobs run, or `mpirun --check-hosts`.
 
 mod doctor;
+mod explain;
+mod fabrics;
 mod fortran;
 mod info;
+mod jobs;
 mod man;
 mod nameserver;
 mod peers;
 mod trial;
 
+use oxmpi_check::catalogue;
 use std::io::{self, Write};
 
 const HELP: &str = "\
@@ -22,6 +26,10 @@ Usage: oxmpi info                    show the version, the folder and the functi
        oxmpi info --missing          list the functions that are not implemented
        oxmpi doctor                  check whether this machine runs MPI programs well, and say what to change
        oxmpi doctor --host a,b       check the same hosts as mpirun --check-hosts, with its options
+       oxmpi explain PROGRAM         say which MPI a program was built for, and how it will run under mpirun
+       oxmpi explain OX-NAME         explain a finding of mpirun --check, with a wrong and a right program
+       oxmpi ps                      list the jobs of mpirun on this machine
+       oxmpi where PID               say where the ranks of a job are: the process of its mpirun, or of a rank
        oxmpi man NAME                show the manual page of a function or command: oxmpi man MPI_Send
        oxmpi fortran                 make the modules mpi and mpi_f08 for your Fortran compiler
        oxmpi fortran --fc COMPILER   make the modules for another Fortran compiler
@@ -36,6 +44,17 @@ Exit status: 0 for success; 1 if the command failed, or if doctor found that MPI
 To compile a program, use mpicc, mpicxx or mpifort. To run it, use mpirun.
 ";
 
+/// The explanation of a finding, or the names of all.
+fn finding(name: &str) -> (String, i32) {
+    match catalogue::find(name) {
+        Some(entry) => (entry.explain(), 0),
+        None => {
+            let names: String = catalogue::ALL.iter().map(|entry| format!("  {}\n", entry.name)).collect();
+            (format!("oxmpi explain: there is no finding {name}; the findings are\n{names}"), 1)
+        }
+    }
+}
+
 fn main() {
     let arguments: Vec<String> =
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
@@ -47,17 +66,23 @@ fn main() {
         ["doctor", option, ..] if option.starts_with('-') && !matches!(option, "--help" | "-h") => {
             doctor::examine_hosts(&arguments[1..])
         }
+        ["explain", name] if name.to_ascii_uppercase().starts_with("OX-") => finding(name),
+        ["explain", program] if !program.starts_with('-') => explain::program(program),
+        ["ps"] => jobs::list(),
+        ["where", pid] if !pid.starts_with('-') => jobs::whereabouts(pid),
         ["man", name] if !name.starts_with('-') => man::page(name),
         ["fortran"] => fortran::build(None),
         ["fortran", "--fc", compiler] => fortran::build(Some(compiler)),
         ["nameserver", ref options @ ..] if !matches!(options, ["--help" | "-h"]) => nameserver::serve(options),
         ["--version" | "-V" | "version"] => (format!("oxmpi (OxMPI) {}\n", env!("CARGO_PKG_VERSION")), 0),
-        ["--help" | "-h" | "help"] | ["info" | "doctor" | "fortran" | "man" | "nameserver", "--help" | "-h"] => {
+        ["--help" | "-h" | "help"]
+        | ["info" | "doctor" | "explain" | "fortran" | "man" | "nameserver" | "ps" | "where", "--help" | "-h"] => {
             (HELP.into(), 0)
         }
         // Internal: the processes that `doctor` starts for its tests.
         [peers::HOST] => peers::host(),
         [trial::RANK] => trial::rank(),
+        [fabrics::LIST] => fabrics::list(),
         [peers::VISITOR, pid, address] => peers::visitor(pid, address),
         [] => {
             eprint!("{HELP}");
@@ -65,11 +90,13 @@ fn main() {
         }
         [first, ..] => {
             let what = match words.last() {
-                Some(last) if matches!(first, "info" | "doctor" | "fortran" | "man") => {
+                Some(last) if matches!(first, "info" | "doctor" | "explain" | "fortran" | "man" | "ps" | "where") => {
                     format!("`oxmpi {first}` does not take `{last}`")
                 }
                 _ => {
-                    format!("there is no command `{first}`; the commands are info, doctor, man, fortran and nameserver")
+                    format!(
+                        "there is no command `{first}`; the commands are info, doctor, explain, ps, where, man, fortran and nameserver"
+                    )
                 }
             };
             eprintln!("oxmpi: {what} (see oxmpi --help)");

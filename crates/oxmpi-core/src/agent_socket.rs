@@ -6,19 +6,22 @@
 
 use crate::agents::Agents;
 use crate::dialer::SharedNetwork;
+use crate::explain;
 use crate::process::Process;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PORT};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::{JobId, ProcessId};
-use oxmpi_base::descriptors;
+use oxmpi_base::{descriptors, trust};
 use oxmpi_boot::Reached;
 use oxmpi_boot::handshake::{Key, KeyId, Secret, random};
+use oxmpi_boot::net::{self, Net};
 use oxmpi_boot::network::{Introduction, KEY_WORDS, NodePort, Place};
 use oxmpi_boot::requests::{self, Answer, NameRequest, Purpose, Request, Stage};
 use oxmpi_transport::tcp::connect::Arrivals;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
 /// Descriptors for a process of another host while its connection and ours are being made.
 const DESCRIPTORS_PER_PEER: u64 = 5;
@@ -99,6 +102,47 @@ impl Process {
         self.engine.use_network(Box::new(network.clone()), Arrivals::new(agent)).map_err(cannot)?;
         self.agents = Some(Agents::new(network.clone()));
         self.agent_socket.network = Some(network);
+        self.use_fabric()
+    }
+
+    /// Links to other nodes go over a fabric from now on, if the user wants that and there is one.
+    fn use_fabric(&mut self) -> Result<()> {
+        let wanted = Net::from(&trust::text).map_err(|text| Error::new(MPI_ERR_OTHER, text))?;
+        let is_told = trust::text(net::VARIABLE).is_some();
+        let nodes = self.engine.node().nodes();
+        if nodes.nodes() == 1 || nodes.is_pretended() {
+            return Ok(());
+        }
+        let rank = nodes.own().index();
+        let says = explain::is_on() || self.engine.node().own_id().slot.index() == 0 && trust::text(net::SAY).is_some();
+        let say = |over: &str, why: &str| {
+            if says {
+                eprintln!("oxmpi: rank {rank}: messages to other hosts go over {over}, because {why}");
+            }
+        };
+        let (provider, why) = match wanted {
+            Net::Tcp => {
+                say("TCP", if is_told { "--net or OXMPI_NET says so" } else { "that is the default" });
+                return Ok(());
+            }
+            Net::Auto => {
+                let cards = net::cards(Path::new("/sys"));
+                if cards.is_empty() {
+                    say("TCP", "this host has no card of a fast network");
+                    return Ok(());
+                }
+                (None, format!("this host has {}", cards.join(", ")))
+            }
+            Net::Fabric(provider) => (provider, "--net or OXMPI_NET says so".into()),
+        };
+        match self.engine.use_fabric(provider.as_deref()) {
+            Ok(name) => say(&name, &why),
+            // A rank without an endpoint is reached over TCP by all others. One rank of a node tells of it.
+            Err(error) if self.engine.node().job().tells_of_tcp() => {
+                eprintln!("oxmpi: rank {rank}: {error}; messages to and from other hosts go over TCP");
+            }
+            Err(_) => {}
+        }
         Ok(())
     }
 

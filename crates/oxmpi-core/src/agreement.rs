@@ -21,7 +21,7 @@ use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_boot::network::KEY_WORDS;
-use oxmpi_datatype::OwnedBytes;
+use oxmpi_datatype::{OwnedBytes, Signature};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -138,6 +138,7 @@ impl AgreementIo {
             context: participants.context,
             source: BY_PROCESS,
             tag: participants.tag,
+            signature: Signature::NONE,
         };
         let bytes = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         self.pending().orders.push(Order::Send(route, bytes));
@@ -414,6 +415,11 @@ impl<T> Agreement<T> {
     pub fn new<F: Future<Output = T> + Send + 'static>(agreement: impl FnOnce(AgreementIo) -> F) -> Agreement<T> {
         let io = AgreementIo::default();
         Agreement { future: Box::pin(agreement(io.clone())), io, receiving: None, sending: Vec::new(), result: None }
+    }
+
+    /// Whether it has ended but for messages that have not been sent.
+    pub(crate) fn is_sending(&self) -> bool {
+        self.result.is_some() && !self.sending.is_empty()
     }
 }
 

@@ -5,14 +5,17 @@
 //! threads and user functions run.
 #![expect(unsafe_code, reason = "the one place that follows pointers to a program's arguments")]
 
+use crate::checks::FIRST_ADDRESS;
 use crate::process::Process;
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_UNDEFINED};
 use oxmpi_abi::handle::{Datatype, Request};
 use oxmpi_abi::{Error, Result, Status, bail};
+use oxmpi_base::huge;
 use oxmpi_datatype::{Source, Target};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The error for a null pointer where the argument must not be null.
 #[cold]
@@ -125,11 +128,18 @@ impl<'m> TargetArg<'m> {
 #[inline(always)]
 fn plain_bytes(address: *const u8, count: i64, datatype: Datatype) -> Option<usize> {
     let size = oxmpi_datatype::dense_size(datatype.0)?;
-    // Larger counts take the general path, so that the product cannot overflow.
-    if !(0..1 << 31).contains(&count) || ((address as usize) < 4096 && count > 0) {
-        return None;
-    }
-    Some(count as usize * size)
+    // Long buffers take the general path, which counts their uses. A count below that limit cannot overflow the product.
+    let bytes = size * (count as usize).min(huge::LONG);
+    let is_valid = bytes == 0 || address as usize >= FIRST_ADDRESS;
+    (bytes < PLAIN.load(Relaxed) && is_valid).then_some(bytes)
+}
+
+/// Buffers of fewer bytes may take short paths.
+static PLAIN: AtomicUsize = AtomicUsize::new(huge::LONG);
+
+/// From now on all buffers take the general path, where valgrind sees what is sent.
+pub fn forbid_short_paths() {
+    PLAIN.store(0, Relaxed);
 }
 
 impl Process {

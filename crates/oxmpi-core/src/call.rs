@@ -175,6 +175,14 @@ impl Library {
         let noted = unsafe { (*self.call.load(Ordering::Relaxed)).load(Ordering::Relaxed) };
         if noted & IN_CALL == 0 { None } else { Fun::from_u16((noted & !IN_CALL) as u16) }
     }
+
+    /// The call that this process is in, or the last one.
+    #[expect(unsafe_code, reason = "the word lies in the segment")]
+    pub fn last_call(&self) -> Option<Fun> {
+        // SAFETY: points to NOWHERE or into the segment, which `kept` maps as long as `self` lives.
+        let noted = unsafe { (*self.call.load(Ordering::Relaxed)).load(Ordering::Relaxed) };
+        Fun::from_u16((noted & !IN_CALL) as u16)
+    }
 }
 
 /// Exclusive access to the state; ends with the value.

@@ -22,6 +22,8 @@ pub struct Calls {
     pub(crate) prior: u64,
     /// This process has reported that ranks made different calls.
     pub differed: bool,
+    /// The number of calls that were compared for `--check`.
+    pub checked: u32,
 }
 
 impl Calls {

@@ -24,7 +24,7 @@ use crate::request::Promise;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_coll::plan::{Piece, Plan, Region};
-use oxmpi_datatype::{Datatype, OwnedBytes, Region as Memory, Source, Target};
+use oxmpi_datatype::{Datatype, OwnedBytes, Region as Memory, Signature, Source, Target};
 use oxmpi_transport::local;
 use std::sync::Arc;
 
@@ -67,6 +67,7 @@ impl Stage {
             context: self.context,
             source: self.rank,
             tag: self.tag(local),
+            signature: Signature::NONE,
         }
     }
 

@@ -104,6 +104,16 @@ impl Sending {
         Outcome { error: self.error, ..Outcome::sent() }
     }
 
+    /// The process that receives it.
+    pub(crate) fn receiver(&self) -> Option<Peer> {
+        self.plan.peer()
+    }
+
+    /// How many partitions are not marked ready, and how many there are.
+    pub(crate) fn unmarked(&self) -> (usize, usize) {
+        (self.left, self.ready.len())
+    }
+
     /// A part that has not left yet, when all are ready.
     pub(crate) fn last_part(&self) -> Option<OpId> {
         self.under_way.first().copied().filter(|_| self.left == 0)

@@ -6,7 +6,9 @@
 
 use crate::agent_socket::AgentSocket;
 use crate::agents::Agents;
+use crate::args;
 use crate::buffer::BufferPool;
+use crate::check::{self, buffers::Buffers, calls::CallTable};
 use crate::collective::{Background, BoardOperation, Run};
 use crate::comm::{Comm, Comms};
 use crate::contexts::Contexts;
@@ -22,6 +24,7 @@ use crate::partitioned::Receiving;
 use crate::pending_comm::PendingComm;
 use crate::ranks::Ranks;
 use crate::request::{Body, Promise, Request};
+use crate::resting::Published;
 use crate::window::Win;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
@@ -29,7 +32,7 @@ use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::JobId;
 use oxmpi_base::ids::{Peer, Rank, WorldRank};
 use oxmpi_base::slots::{Kind, SlotTable};
-use oxmpi_base::{lifeline, limits};
+use oxmpi_base::{lifeline, limits, valgrind};
 use oxmpi_boot::apps::ProcessSet;
 use oxmpi_boot::names::Names;
 use oxmpi_boot::{Member, Start as Boot};
@@ -44,6 +47,11 @@ use std::time::Duration;
 
 mod arguments;
 mod boards;
+mod checked_buffers;
+mod checked_calls;
+mod checked_left;
+mod checked_messages;
+mod checked_types;
 mod files;
 mod messages;
 mod objects;
@@ -59,6 +67,10 @@ pub struct Process {
     pub(crate) file_tasks: FileTasks,
     pub engine: Engine,
     pub comms: Comms,
+    /// Collective calls that are compared for `--check`.
+    pub(crate) call_table: CallTable,
+    /// Buffers of operations under way, for `--check`.
+    pub(crate) buffers: Buffers,
     pub groups: SlotTable<Arc<Group>>,
     pub no_members: Arc<Group>,
     pub contexts: Contexts,
@@ -117,6 +129,10 @@ pub struct Process {
     pub(crate) parent_job: Option<JobId>,
     /// That job and the jobs that this process has spawned, while it is connected to them.
     pub(crate) related_jobs: BTreeSet<JobId>,
+    /// How often this process has published that it can do nothing before others act.
+    pub(crate) rests: u64,
+    /// The record of that, while it is up.
+    pub(crate) published: Option<Published>,
     /// The processes that had left at the last check.
     pub(crate) gone: Gone,
     /// When a program that polls checks for processes that have ended.
@@ -141,6 +157,9 @@ impl Process {
     /// Joins the job of this process. `single_copy`: use single copies between processes, if the
     /// kernel allows them.
     pub fn start(single_copy: bool) -> Result<Process> {
+        if valgrind::detect() {
+            args::forbid_short_paths();
+        }
         let mut started_by = (None, false);
         let ((segment, job, nodes), appnum, universe, process_sets, parent_port, lifeline, network) =
             match oxmpi_boot::start_from_env()? {
@@ -166,6 +185,7 @@ impl Process {
             })?;
         }
         let cannot = |error: std::io::Error| Error::new(MPI_ERR_OTHER, format!("cannot join the job: {error}"));
+        check::begin(started_by.0.is_some() && !started_by.1);
         let links = Links::attach_on(segment, job, nodes).map_err(cannot)?;
         let mut process = Process {
             appnum,
@@ -198,6 +218,8 @@ impl Process {
                 has_world: false,
                 made: SlotTable::new(Kind::Comm),
             },
+            call_table: CallTable::default(),
+            buffers: Buffers::default(),
             groups: SlotTable::new(Kind::Group),
             no_members: Arc::new(Group::empty()),
             contexts: Contexts::new(nodes.own(), nodes.size()),
@@ -232,6 +254,8 @@ impl Process {
             parent_port: None,
             parent_job: None,
             related_jobs: BTreeSet::new(),
+            rests: 0,
+            published: None,
             gone: Gone::default(),
             polls: Polls::default(),
             longest_sleep: SLEEP,

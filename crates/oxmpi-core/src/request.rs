@@ -1,6 +1,7 @@
 //! Requests: operations that were started, or can be started, behind their handles.
 
 use crate::callback::Callback;
+use crate::check::message::Expected;
 use crate::collective::{BoardOperation, BoundPlan};
 use crate::engine::{Engine, Mode, OpId, Outcome, Route};
 use crate::file_tasks::FileAccess;
@@ -82,6 +83,7 @@ pub enum Start {
     Recv {
         pattern: Pattern,
         buf: Target<'static>,
+        expected: Option<Expected>,
     },
     Collective(Arc<BoundPlan>),
     /// A collective operation over a board of its own.
@@ -168,7 +170,7 @@ impl Active {
 
     /// Tries to cancel it; `false` for operations that cannot be cancelled at all. A wait for it is local from now on: where
     /// a send is too far for being cancelled, it goes on from a copy. (A message that was offered to another host and not
-    /// taken is the exception: its receiver decides.)
+    /// taken is the exception: its receiver decides. So is one that the receiver is reading over a fabric.)
     pub fn cancel(&mut self, engine: &mut Engine) -> bool {
         match self {
             Active::Send(op) => {

@@ -2,6 +2,7 @@
 //! (`tool/cvars.rs`).
 
 use oxmpi_base::trust;
+use oxmpi_check::Mode;
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -11,6 +12,15 @@ pub static SINGLE_COPY: Switch = Switch::new("OXMPI_SINGLE_COPY", true);
 
 /// Huge pages for buffers that are used repeatedly. Read once, when the process joins the job.
 pub static HUGE_PAGES: Switch = Switch::new("OXMPI_HUGE_PAGES", true);
+
+/// Ranks that can do nothing before others act say so, for `mpirun` to find deadlocks; `off` turns it off.
+pub static DEADLOCK: Switch = Switch::new("OXMPI_DEADLOCK", true);
+
+/// What `--check` shall do; off for words that mean nothing.
+pub fn check_words() -> Mode {
+    let value = trust::text(oxmpi_check::mode::VARIABLE).unwrap_or_default();
+    Mode::from_variable(&value).unwrap_or_default()
+}
 
 /// A setting that is on or off. The environment is read at the first query; the value is
 /// independent of everything else, hence the relaxed accesses.
@@ -53,7 +63,7 @@ impl Switch {
 
 fn means_on(value: Option<&OsStr>, default: bool) -> bool {
     match value {
-        Some(value) if !value.is_empty() => value != "0",
+        Some(value) if !value.is_empty() => value != "0" && value != "off",
         _ => default,
     }
 }
@@ -67,7 +77,7 @@ mod tests {
         for default in [false, true] {
             assert_eq!(means_on(None, default), default);
             assert_eq!(means_on(Some(OsStr::new("")), default), default);
-            assert!(!means_on(Some(OsStr::new("0")), default));
+            assert!(!means_on(Some(OsStr::new("0")), default) && !means_on(Some(OsStr::new("off")), default));
             assert!(means_on(Some(OsStr::new("1")), default));
         }
     }

@@ -6,7 +6,7 @@ use oxmpi_base::segment::Segment;
 use oxmpi_core::engine::{Engine, Mode, News, Position, Route};
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::ranks::Ranks;
-use oxmpi_datatype::{Source, Target};
+use oxmpi_datatype::{Signature, Source, Target};
 use oxmpi_transport::{Head, Links, Peer, Slot};
 use std::os::fd::AsFd;
 
@@ -80,7 +80,7 @@ fn errors_of_invalid_packets_name_the_sender() {
 fn a_stream_is_no_longer_than_its_message() {
     let (mut hostile, mut engine) = pair();
     let bytes = vec![7u8; 100_000];
-    let route = Route { peer: Peer::at_slot(0), context: 0, source: 1, tag: 5 };
+    let route = Route { peer: Peer::at_slot(0), context: 0, source: 1, tag: 5, signature: Signature::NONE };
     // SAFETY: the bytes stay, and do not change, until the send has ended.
     let buf = unsafe { Source::dense(bytes.as_ptr(), bytes.len()) };
     let op = engine.send(Mode::Standard, &route, buf).unwrap();
@@ -100,7 +100,7 @@ fn an_answer_for_a_completed_operation_is_refused() {
     let (mut hostile, mut engine) = pair();
     let me = Peer::at_slot(1);
     let bytes = [7u8; 8];
-    let route = Route { peer: Peer::at_slot(0), context: 0, source: 1, tag: 5 };
+    let route = Route { peer: Peer::at_slot(0), context: 0, source: 1, tag: 5, signature: Signature::NONE };
     // SAFETY: the bytes stay, and do not change, until the sends have ended.
     let buf = || unsafe { Source::dense(bytes.as_ptr(), bytes.len()) };
     let first = engine.send(Mode::Synchronous, &route, buf()).unwrap();

@@ -2,8 +2,8 @@
 //! them. They are used where the user names no host. Nothing of it is believed without a check; `slurm.rs` reads what Slurm
 //! says.
 //!
-//! Each system has a command that reaches the hosts of a job as `rsh` does, and counts what runs there; where that is
-//! installed, agents are started with it, else with ssh.
+//! LSF and Grid Engine have a command that reaches the hosts of a job as `rsh` does, and counts what runs there; where that is
+//! installed, agents are started with it, else with ssh. Those of Slurm and PBS are launchers of their own (`srun.rs`, `pbs.rs`).
 
 use std::path::Path;
 use std::process::Stdio;
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use crate::hosts::{self, Host};
 use crate::launcher;
 use crate::options::Launcher;
+use crate::pbs;
 use crate::slurm;
 
 /// Where the mpi-operator of Kubernetes writes the hosts.
@@ -60,14 +61,18 @@ fn read(get: Get<'_>, open: Open<'_>, has: &dyn Fn(&str) -> bool) -> Result<Opti
         command: Some(own).filter(|own| own.split(' ').next().is_some_and(has)).map(String::from),
         must_wait: false,
     };
-    if get("SLURM_JOB_ID").or_else(|| get("SLURM_JOBID")).is_some() && get("SLURM_JOB_NODELIST").is_some() {
+    if slurm::Allocation::is_there(&get) {
         let allocation = slurm::Allocation::read(get)?;
         let what = format!("Slurm (job {})", allocation.job);
         return Ok(Some(Found { launcher: Some(Launcher::Slurm), ..found(what, allocation.hosts, "") }));
     }
     if let Some(path) = get("PBS_NODEFILE").filter(|_| get("PBS_JOBID").is_some()) {
         let hosts = one_line_a_slot(&file("PBS_NODEFILE", &path)?, &format!("PBS_NODEFILE ({path})"))?;
-        return Ok(Some(found("PBS (PBS_NODEFILE)".into(), hosts, "pbs_tmrsh")));
+        let knows_secret = get(pbs::COOKIE).is_some_and(|cookie| pbs::is_cookie(&cookie));
+        // The user's own command reaches hosts as ssh does.
+        let is_wanted = get(launcher::COMMAND).is_none();
+        let launcher = Some(Launcher::Pbs).filter(|_| is_wanted && has(pbs::COMMAND) && knows_secret);
+        return Ok(Some(Found { launcher, ..found("PBS (PBS_NODEFILE)".into(), hosts, "") }));
     }
     if get("LSB_JOBID").is_some() {
         let read = match (get("LSB_DJOB_HOSTFILE"), get("LSB_MCPU_HOSTS"), get("LSB_HOSTS")) {
@@ -187,6 +192,7 @@ pub fn describe(found: &Found) -> String {
     let through = match (&found.command, found.launcher) {
         (Some(command), _) => format!(", reached with {command}"),
         (None, Some(Launcher::Slurm)) => ", reached with srun".into(),
+        (None, Some(Launcher::Pbs)) => format!(", reached with {}", pbs::COMMAND),
         _ => String::new(),
     };
     let names: Vec<String> = found.hosts.iter().take(8).map(|host| format!("{}:{}", host.name, host.slots)).collect();
@@ -228,7 +234,6 @@ mod tests {
             ("SLURM_JOB_NODELIST", "gpu[001-003,010],login-1"),
             ("SLURM_TASKS_PER_NODE", "2(x3),1,4"),
             ("SLURM_JOB_CPUS_PER_NODE", "72(x5)"),
-            ("SLURM_HET_SIZE", "2"),
             ("SLURM_JOB_PARTITION", "a,b"),
         ];
         let found = detect(&vars, &[], &["srun"]).unwrap().unwrap();
@@ -236,18 +241,60 @@ mod tests {
         assert_eq!(found.launcher, Some(Launcher::Slurm));
         assert!(describe(&found).contains("Slurm (job 88): 5 hosts, 11 slots: gpu001:2"), "{}", describe(&found));
         assert!(detect(&[("SLURM_JOB_ID", "8"), ("SLURM_JOB_NODELIST", "n[1-")], &[], &[]).is_err());
+        let heterogeneous = [
+            ("SLURM_JOB_ID", "41"),
+            ("SLURM_HET_SIZE", "2"),
+            ("SLURM_JOB_NODELIST_HET_GROUP_0", "big1"),
+            ("SLURM_TASKS_PER_NODE_HET_GROUP_0", "1"),
+            ("SLURM_JOB_NODELIST_HET_GROUP_1", "thin[2-3]"),
+            ("SLURM_TASKS_PER_NODE_HET_GROUP_1", "3,1"),
+        ];
+        let found = detect(&heterogeneous, &[], &["srun"]).unwrap().unwrap();
+        assert_eq!(short(&found), [("big1", 1), ("thin2", 3), ("thin3", 1)]);
+    }
+
+    /// As jobs of real clusters have them: numbers with many zeros, two dimensions, suffixes, nodes of several partitions.
+    #[test]
+    fn lists_of_slurm() {
+        for (list, tasks, first, last, hosts, slots) in [
+            ("c1-[2-3,7]", "2(x2),1", "c1-2", "c1-7", 3, 5),
+            ("nid[001012-001015,001020]", "128(x5)", "nid001012", "nid001020", 5, 640),
+            ("rack[0-1]n[08-10]", "4(x6)", "rack0n08", "rack1n10", 6, 24),
+            ("gpu-[1-2]-ib,cn[0001-0003],fat1", "1(x2),40(x3),8", "gpu-1-ib", "fat1", 6, 130),
+            ("login.cluster.example", "3", "login.cluster.example", "login.cluster.example", 1, 3),
+            ("n[1-2,4],n[9-10]", "2,1(x2),2(x2)", "n1", "n10", 5, 8),
+        ] {
+            let vars = [
+                ("SLURM_JOB_ID", "4242_7"),
+                ("SLURM_JOB_NODELIST", list),
+                ("SLURM_TASKS_PER_NODE", tasks),
+                ("SLURM_JOB_PARTITION", "gpu,cpu,fat"),
+            ];
+            let found = detect(&vars, &[], &["srun"]).unwrap().unwrap();
+            let found = short(&found);
+            assert_eq!((found[0].0, found[found.len() - 1].0, found.len()), (first, last, hosts), "{list}");
+            assert_eq!(found.iter().map(|(_, slots)| slots).sum::<usize>(), slots, "{list} {tasks}");
+        }
     }
 
     #[test]
     fn pbs_and_torque() {
         let vars = [("PBS_JOBID", "4711.head"), ("PBS_NODEFILE", "/var/spool/pbs/aux/4711.head")];
+        let with_cookie = [vars[0], vars[1], ("PBS_JOBCOOKIE", "7E3A5C1F09B2D4687E3A5C1F09B2D468")];
         // Dealt round: the same host comes back.
         let files =
             [("/var/spool/pbs/aux/4711.head", "n1.cluster\nn2.cluster\nn1.cluster\n\nn2.cluster\nn3.cluster\n")];
-        let found = detect(&vars, &files, &["pbs_tmrsh"]).unwrap().unwrap();
+        let found = detect(&with_cookie, &files, &["pbs_tmrsh"]).unwrap().unwrap();
         assert_eq!(short(&found), [("n1.cluster", 2), ("n2.cluster", 2), ("n3.cluster", 1)]);
-        assert_eq!(found.command.as_deref(), Some("pbs_tmrsh"));
-        assert_eq!(detect(&vars, &files, &[]).unwrap().unwrap().command, None);
+        assert_eq!((found.launcher, &found.command), (Some(Launcher::Pbs), &None));
+        assert!(describe(&found).ends_with("n3.cluster:1, reached with pbs_tmrsh"), "{}", describe(&found));
+        // Torque has no such command, and without a secret no agent can prove that it is one: ssh.
+        let own = [&with_cookie[..], &[("OXMPI_RSH", "ssh -i key")]].concat();
+        let both = ["pbs_tmrsh"];
+        for (vars, installed) in [(&with_cookie[..], &[][..]), (&vars[..], &both[..]), (&own[..], &both[..])] {
+            let found = detect(vars, &files, installed).unwrap().unwrap();
+            assert_eq!((found.launcher, found.command), (None, None));
+        }
         assert!(detect(&vars, &[], &[]).unwrap_err().contains("PBS_NODEFILE is `/var/spool/pbs/aux/4711.head`"));
         assert!(detect(&vars, &[(files[0].0, "\n")], &[]).unwrap_err().contains("names no host"));
         assert!(detect(&vars, &[(files[0].0, "-oProxyCommand=x\n")], &[]).unwrap_err().contains("not a name"));

@@ -104,20 +104,34 @@ impl Branches {
         (branches, events)
     }
 
-    /// Starts all agents at once; each of them connects to this process.
+    /// Starts agents that connect to this process.
     fn start_step(&mut self, list: &[Below], order: &LauncherOrder, step: &StepOrder, now: Instant) -> Vec<Event> {
+        let agent = PathBuf::from(OsString::from_vec(order.agent.clone()));
+        let expected = |below: &Below| Branch::expected(below.clone(), agent.clone(), now);
+        let event = |below: &Below, text: &str| Event::Unstarted { below: below.clone(), text: text.into() };
+        if step.one_by_one {
+            let (mut step, at) = match Step::expect(order, step, list.len()) {
+                Ok(expecting) => expecting,
+                Err(text) => return list.iter().map(|below| event(below, &text)).collect(),
+            };
+            let mut events = Vec::new();
+            for below in list {
+                match step.start_one(order, &at, &below.host) {
+                    Ok(pid) => self.list.push(Branch { pid, ..expected(below) }),
+                    Err(error) => events.push(event(below, &format!("cannot start its agent: {error}"))),
+                }
+            }
+            self.step = Some(step);
+            return events;
+        }
         let hosts: Vec<&str> = list.iter().map(|below| below.host.as_str()).collect();
         match Step::start(order, step, &hosts) {
             Ok(step) => {
-                let agent = PathBuf::from(OsString::from_vec(order.agent.clone()));
                 self.step = Some(step);
-                self.list = list.iter().map(|below| Branch::expected(below.clone(), agent.clone(), now)).collect();
+                self.list = list.iter().map(expected).collect();
                 Vec::new()
             }
-            Err(text) => {
-                let event = |below: &Below| Event::Unstarted { below: below.clone(), text: text.clone() };
-                list.iter().map(event).collect()
-            }
+            Err(text) => list.iter().map(|below| event(below, &text)).collect(),
         }
     }
 
@@ -259,10 +273,15 @@ impl Branches {
         branch.status = report::killed_by(status).is_none().then(|| report::status(status));
         let how = match report::killed_by(status) {
             Some(signal) => format!("its launcher was killed by {}", sys::signal_text(signal)),
+            // A step's launcher of one agent carries no text.
+            None if self.step.is_some() => format!(
+                "its launcher ended with status {}; what its agent said is in the output files of the job",
+                report::status(status)
+            ),
             None => format!("its launcher ended with status {}", report::status(status)),
         };
-        // What the agent wrote before is still read.
-        if branch.channel.is_some() {
+        // What the agent wrote before is still read. The reason that an agent gave is better.
+        if branch.channel.is_some() && (self.step.is_none() || branch.ending.is_none()) {
             branch.ending = Some((now + Duration::from_millis(50), how));
         }
         true

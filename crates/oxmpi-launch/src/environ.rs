@@ -8,8 +8,8 @@ use std::path::Path;
 
 use oxmpi_boot::env as ours;
 
-use crate::compat;
 use crate::options::{Block, Env, Pass, Settings};
+use oxmpi_boot::compat;
 
 /// The environment of a program's ranks, as `NAME=VALUE`, without the variables that differ from
 /// rank to rank.

@@ -10,6 +10,8 @@ use oxmpi_agent::message::ParentTies;
 use oxmpi_agent::one_sided::Workers;
 use oxmpi_boot::spawned::Message;
 
+use crate::deadlock::{self, Deadlocks, Found, Look};
+use crate::findings::Findings;
 use crate::input::Input;
 use crate::node_port;
 use crate::options::{Request, Settings};
@@ -19,7 +21,7 @@ use crate::spawned::{News, Spawned, Untaken};
 use crate::start::{self, Kept, Refusal, Started};
 use crate::strays;
 use crate::sys::{self, Pid};
-use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_QUIET_FAILURE, AT_ONCE, Death, Steps, Watch};
+use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_LIMIT, AFTER_QUIET_FAILURE, AT_ONCE, Death, Steps, Watch};
 
 pub const TAKEN: [i32; 9] = [
     sys::SIGCHLD,
@@ -32,6 +34,9 @@ pub const TAKEN: [i32; 9] = [
     sys::SIGTSTP,
     sys::SIGCONT,
 ];
+
+/// A second SIGQUIT within this time ends the job.
+pub const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// Runs a job to its end and returns the exit status of `mpirun`. `spawned` is set for a job that
 /// `MPI_Comm_spawn` of another job started.
@@ -73,7 +78,17 @@ struct Job<'a> {
     signals: OwnedFd,
     spawned: Option<Spawned>,
     verdict: Option<Verdict>,
+    /// The first rank that failed after `MPI_Finalize`.
+    late: Option<Failure>,
+    /// When a rank failed, while its text is kept for the end of the job.
+    untold_since: Option<Instant>,
+    /// The text was printed while commands of ranks still ran.
+    told_failure: bool,
     time_limit: Option<Instant>,
+    deadlocks: Deadlocks,
+    findings: Findings,
+    /// When the user last asked where the ranks are.
+    looked: Option<Instant>,
     door: Door,
     workers: Workers,
     _kept: Kept,
@@ -92,6 +107,8 @@ enum Verdict {
     /// `mpirun` received a signal: the number of live ranks, and where they were.
     Signalled(i32, usize, String),
     TimedOut(String),
+    /// Ranks wait for each other for ever.
+    Deadlock(String),
     /// The reader of `mpirun`'s stdout has closed it.
     OutputGone(i32),
     /// Any failure that is not one of a rank.
@@ -116,7 +133,13 @@ impl<'a> Job<'a> {
             signals,
             spawned,
             verdict: None,
+            late: None,
+            untold_since: None,
+            told_failure: false,
             time_limit: settings.timeout.map(|limit| Instant::now() + limit),
+            deadlocks: Deadlocks::new(settings.deadlock, Instant::now()),
+            findings: Findings::new(&settings.check, Instant::now()),
+            looked: None,
             door,
             workers,
             _kept: kept,
@@ -126,7 +149,7 @@ impl<'a> Job<'a> {
     fn run(mut self) -> i32 {
         if let Some(trouble) = self.trouble.take() {
             self.verdict = Some(Verdict::Trouble(trouble.text, trouble.status));
-            self.stop(AT_ONCE, Instant::now());
+            self.stop(&AT_ONCE, Instant::now());
         }
         let mut fds = Vec::new();
         loop {
@@ -140,6 +163,8 @@ impl<'a> Job<'a> {
             self.hear_children(now);
             self.hear_parents(now);
             self.on_time(now);
+            self.on_deadlock(now);
+            self.on_findings(now);
             let listening = &self.settings.listening;
             node_port::serve_job(&mut self.door, &mut self.workers, &mut self.watch, listening, now);
             if self.watch.live == 0 && self.is_cleared(now) {
@@ -162,9 +187,18 @@ impl<'a> Job<'a> {
         self.conclude()
     }
 
+    /// Prints what the ranks have found wrong with the program.
+    fn on_findings(&mut self, now: Instant) {
+        if self.findings.is_due(now) {
+            self.findings.look(&self.watch, now);
+            self.findings.lines(now).iter().for_each(|line| self.outputs.say(line));
+        }
+    }
+
     fn on_signal(&mut self, signal: i32, now: Instant) {
         match signal {
             sys::SIGCHLD => self.reap(now),
+            sys::SIGQUIT if self.looks_only(now) => {}
             sys::SIGINT | sys::SIGTERM | sys::SIGHUP | sys::SIGQUIT => self.on_end_signal(signal, now),
             sys::SIGUSR1 | sys::SIGUSR2 => self.watch.tell_programs(signal),
             sys::SIGTSTP => {
@@ -174,6 +208,17 @@ impl<'a> Job<'a> {
             sys::SIGCONT => self.watch.signal_everybody(sys::SIGCONT),
             _ => {}
         }
+    }
+
+    /// The first SIGQUIT shows where the ranks are, and the job goes on; one within two seconds ends it.
+    fn looks_only(&mut self, now: Instant) -> bool {
+        let again = self.looked.replace(now).is_some_and(|before| now < before + LOOK_AGAIN);
+        if again || self.verdict.is_some() || self.watch.nobody_lives() {
+            return false;
+        }
+        let text = format!("{}:{}", report::LOOK, self.places());
+        self.outputs.say(&text);
+        true
     }
 
     /// The first signal asks the ranks to end; the second kills them.
@@ -186,11 +231,11 @@ impl<'a> Job<'a> {
             None => self.watch.nobody_lives(),
         };
         if ending {
-            return self.stop(AT_ONCE, now);
+            return self.stop(&AT_ONCE, now);
         }
         self.verdict = Some(Verdict::Signalled(signal, self.watch.live, self.places()));
         if signal == sys::SIGINT {
-            self.stop(AFTER_INTERRUPT, now);
+            self.stop(&AFTER_INTERRUPT, now);
         } else {
             self.watch.pass_on_end(signal, now);
         }
@@ -208,7 +253,7 @@ impl<'a> Job<'a> {
                 self.verdict = Some(Verdict::ChildFailed(text, status, others));
                 self.tell_parents();
                 if !self.settings.keep_going {
-                    self.stop(AFTER_FAILURE, now);
+                    self.stop(&AFTER_FAILURE, now);
                 }
             }
         }
@@ -223,7 +268,7 @@ impl<'a> Job<'a> {
         }
         if news == News::Unwanted {
             self.verdict = Some(Verdict::Unwanted);
-            self.stop(AT_ONCE, now);
+            self.stop(&AT_ONCE, now);
         }
         if news == News::Bereft && self.is_connected() {
             let text = report::orphaned(root, self.watch.live);
@@ -231,7 +276,7 @@ impl<'a> Job<'a> {
             // If the root has an `mpirun`, that has usually reported the root's failure already. If
             // not, this reports it.
             self.tell_parents();
-            self.stop(AFTER_FAILURE, now);
+            self.stop(&AFTER_FAILURE, now);
         }
     }
 
@@ -247,6 +292,7 @@ impl<'a> Job<'a> {
             Some(Verdict::Failed(failure)) => (failure.text(), failure.ending.status()),
             Some(Verdict::ChildFailed(text, status, _)) => (text.clone(), *status),
             Some(Verdict::Orphaned(text)) => (text.clone(), 1),
+            Some(Verdict::Deadlock(text)) => (text.clone(), deadlock::STATUS),
             _ => return,
         };
         let is_connected = self.is_connected();
@@ -271,15 +317,21 @@ impl<'a> Job<'a> {
         let ending = death.ending;
         if self.output_is_gone() && matches!(ending, Ending::Signal(sys::SIGPIPE) | Ending::Exit(_)) {
             self.verdict = Some(Verdict::OutputGone(ending.status()));
-            return self.stop(AFTER_FAILURE, now);
+            return self.stop(&AFTER_LIMIT, now);
         }
-        let others = if self.settings.keep_going { 0 } else { self.watch.live };
+        if death.is_late {
+            // The others do not need it any more.
+            self.late.get_or_insert_with(|| self.watch.failure(death, 0));
+            return;
+        }
+        let others = if self.settings.keep_going { 0 } else { self.watch.others(death) };
         let failure = self.watch.failure(death, others);
         let quiet = failure.is_quiet();
         self.verdict = Some(Verdict::Failed(failure));
+        self.untold_since = Some(now);
         self.tell_parents();
         if !self.settings.keep_going {
-            self.stop(if quiet { AFTER_QUIET_FAILURE } else { AFTER_FAILURE }, now);
+            self.stop(if quiet { &AFTER_QUIET_FAILURE } else { &AFTER_FAILURE }, now);
         }
     }
 
@@ -293,25 +345,53 @@ impl<'a> Job<'a> {
             && self.verdict.is_none()
         {
             self.verdict = Some(Verdict::Trouble(format!("cannot forward the output of the ranks: {error}"), 1));
-            self.stop(AFTER_FAILURE, now);
+            self.stop(&AFTER_LIMIT, now);
         }
     }
 
     fn on_time(&mut self, now: Instant) {
         if self.time_limit.is_some_and(|at| at <= now) {
             self.time_limit = None;
-            if !self.watch.nobody_lives() && !self.watch.is_stopping() {
-                self.verdict = Some(Verdict::TimedOut(self.places()));
-                self.stop(AFTER_FAILURE, now);
+            if !self.watch.nobody_lives() && (!self.watch.is_stopping() || self.watch.is_sparing()) {
+                if self.verdict.is_none() {
+                    self.verdict = Some(Verdict::TimedOut(self.places()));
+                }
+                self.stop(&AFTER_LIMIT, now);
             }
         }
         for death in self.watch.tick(now) {
             self.fail(&death, now);
         }
         self.send_due_signals(now);
+        if self.watch.is_sparing() && self.untold_since.is_some_and(|since| now > since + report::SPARED) {
+            self.untold_since = None;
+            let commands = report::commands(self.watch.commands());
+            if let (Some(Verdict::Failed(failure)), Some(commands)) = (&self.verdict, commands) {
+                self.told_failure = true;
+                self.outputs.say(&format!("{}; {commands}", failure.text()));
+            }
+        }
     }
 
-    fn stop(&mut self, steps: Steps, now: Instant) {
+    fn on_deadlock(&mut self, now: Instant) {
+        if self.verdict.is_some() || self.watch.is_stopping() {
+            return;
+        }
+        let found = match self.deadlocks.look(&self.watch, now).filter(|_| self.watch.live > 0) {
+            None => return,
+            Some(Look::NobodyElse(found)) => found,
+            Some(Look::Stuck(stuck, states)) => self.deadlocks.report(deadlock::facts_here(&self.watch, stuck, states)),
+        };
+        let Found { text, ends } = found;
+        if !ends {
+            return self.outputs.say(&text);
+        }
+        self.verdict = Some(Verdict::Deadlock(text));
+        self.tell_parents();
+        self.stop(&AFTER_FAILURE, now);
+    }
+
+    fn stop(&mut self, steps: &Steps, now: Instant) {
         self.watch.stop(steps, self.ends_spawned_jobs(), now);
         self.send_due_signals(now);
     }
@@ -349,7 +429,12 @@ impl<'a> Job<'a> {
         let parents = self.spawned.as_ref().and_then(Spawned::deadline);
         let own = self.watch.deadline();
         let door = self.door.deadline(Instant::now());
-        [own, outputs, self.time_limit, self.input.deadline(), parents, door].into_iter().flatten().min()
+        let deadlock = self.deadlocks.deadline().filter(|_| self.verdict.is_none() && self.watch.live > 0);
+        let findings = self.findings.deadline();
+        [own, outputs, self.time_limit, self.input.deadline(), parents, door, deadlock, findings]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// All processes have ended: writes the remaining output and the final message, and returns the
@@ -362,7 +447,12 @@ impl<'a> Job<'a> {
                 hurry |= matches!(signal, sys::SIGINT | sys::SIGTERM | sys::SIGHUP | sys::SIGQUIT);
             }
         }
+        let now = Instant::now();
+        self.findings.look(&self.watch, now);
+        let found = self.findings.conclude(now);
+        found.iter().for_each(|line| self.outputs.say(line));
         let (text, status) = self.ending();
+        let status = self.findings.status(status);
         let (text, status) = match self.spawned.take() {
             Some(spawned) => self.conclude_spawned(spawned, text, status),
             None => (text, status),
@@ -382,7 +472,12 @@ impl<'a> Job<'a> {
     /// The final message, if there is one, and the status.
     fn ending(&self) -> (Option<String>, i32) {
         match &self.verdict {
-            None => (None, self.watch.bad_child),
+            None => match &self.late {
+                Some(failure) => (Some(failure.text()), failure.ending.status()),
+                None => (None, self.watch.bad_child),
+            },
+            // It was said while commands of ranks still ran.
+            Some(Verdict::Failed(failure)) if self.told_failure => (None, failure.ending.status()),
             Some(Verdict::Failed(failure)) => (Some(failure.text()), failure.ending.status()),
             Some(Verdict::ChildFailed(text, status, others)) => (Some(report::child_failed(text, *others)), *status),
             Some(Verdict::Unwanted) => (None, 0),
@@ -393,10 +488,14 @@ impl<'a> Job<'a> {
                 let text = format!("received {}; {ranks} stopped:{places}", sys::signal_text(*signal));
                 ((!self.settings.quiet && self.spawned.is_none()).then_some(text), 128 + signal)
             }
-            Some(Verdict::TimedOut(places)) => {
-                let limit = self.settings.timeout.unwrap_or_default().as_secs_f64();
-                (Some(format!("the time limit of {limit} s was reached and the job was stopped:{places}")), 124)
-            }
+            Some(Verdict::TimedOut(places)) => (
+                Some(format!(
+                    "{}:{places}",
+                    report::time_limit(self.settings.timeout, self.settings.timeout_of_variable)
+                )),
+                124,
+            ),
+            Some(Verdict::Deadlock(text)) => (Some(text.clone()), deadlock::STATUS),
             Some(Verdict::OutputGone(status)) => (None, *status),
             Some(Verdict::Trouble(text, status)) => (Some(text.clone()), *status),
         }

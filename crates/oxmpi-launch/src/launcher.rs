@@ -13,12 +13,13 @@ use oxmpi_agent::message::{LauncherOrder, StepOrder};
 
 use crate::hosts;
 use crate::options::{Cluster, Launcher, shell_words};
+use crate::pbs;
 use crate::sys::{self, Pid};
 
 /// The option of an `mpirun` that is an agent. It is internal and not in `--help`.
 pub const OPTION: &str = "--agent";
 /// Replaces the command of the launcher, as `--launcher-exec` does.
-const COMMAND: &str = "OXMPI_RSH";
+pub const COMMAND: &str = "OXMPI_RSH";
 /// ssh must fail instead of asking for a password, and give up soon when a host is not there.
 const SSH_OPTIONS: [&str; 7] = [
     "-x",
@@ -50,6 +51,7 @@ pub fn plan(cluster: &Cluster) -> Result<LauncherOrder, String> {
         (Launcher::Ssh, None) => vec!["ssh".into()],
         (Launcher::Rsh, None) => vec!["rsh".into()],
         (Launcher::Slurm, None) => vec!["srun".into()],
+        (Launcher::Pbs, None) => vec![pbs::COMMAND.into()],
     };
     let own = || std::env::current_exe().map_err(|error| format!("cannot find the path of mpirun: {error}"));
     let agent: PathBuf = match &cluster.prefix {
@@ -57,8 +59,11 @@ pub fn plan(cluster: &Cluster) -> Result<LauncherOrder, String> {
         None => own()?,
     };
     let also_here = cluster.launcher.is_some();
-    let step = (cluster.launcher == Some(Launcher::Slurm))
-        .then(|| StepOrder { port_range: cluster.port_range, net_interface: cluster.net_interface.clone() });
+    let step = matches!(cluster.launcher, Some(Launcher::Slurm | Launcher::Pbs)).then(|| StepOrder {
+        one_by_one: cluster.launcher == Some(Launcher::Pbs),
+        port_range: cluster.port_range,
+        net_interface: cluster.net_interface.clone(),
+    });
     Ok(LauncherOrder { command, also_here, agent: agent.into_os_string().into_vec(), step })
 }
 

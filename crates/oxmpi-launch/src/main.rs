@@ -14,10 +14,12 @@ mod allocation;
 mod back;
 mod branch;
 mod check;
-mod compat;
+mod check_options;
+mod deadlock;
+mod deadlock_mode;
 mod diagnose;
-mod elf;
 mod environ;
+mod findings;
 mod forward;
 mod hosts;
 mod input;
@@ -25,12 +27,14 @@ mod job;
 mod job_names;
 mod launcher;
 mod mailbox;
+mod meeting;
 mod node_helper;
 mod node_port;
 mod nodes;
 mod options;
 mod order;
 mod output;
+mod pbs;
 mod place;
 mod probe;
 mod program;
@@ -49,6 +53,7 @@ mod start;
 mod step;
 mod strays;
 mod sys;
+mod tools;
 mod topology;
 mod watch;
 mod wires;
@@ -90,9 +95,12 @@ fn main() {
     if arguments.first().is_some_and(|first| first == srun::OPTION) {
         std::process::exit(agent::run(agent::Start::InStep));
     }
+    if arguments.first().is_some_and(|first| first == pbs::OPTION) {
+        std::process::exit(agent::run(agent::Start::OfJob));
+    }
     // Treated as the first option, so that an option on the command line overrides it.
     let limit = std::env::var_os("MPIEXEC_TIMEOUT").filter(|limit| !limit.is_empty());
-    let limit = limit.into_iter().flat_map(|limit| [OsString::from("--timeout"), limit]);
+    let limit = limit.into_iter().flat_map(|limit| [OsString::from("--MPIEXEC_TIMEOUT"), limit]);
     let status = match options::parse_in(&called, limit.chain(arguments), &allocation::from_env) {
         Ok(Command::Run(request)) => {
             reach_allocation(&request);

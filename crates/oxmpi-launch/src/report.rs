@@ -1,10 +1,12 @@
 //! How a job ended, and the one message about it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::Duration;
 
 use oxmpi_abi::functions::Fun;
-use oxmpi_base::segment::{IN_CALL, RankBlock, STATE_ABORTED, STATE_ABSENT, STATE_FINALIZED, STATE_RUNNING};
+use oxmpi_base::segment::{RankBlock, STATE_ABORTED, STATE_RUNNING};
+pub use oxmpi_verdict::whereabouts::{Place, Where, places};
 
 use crate::record::Loss;
 use crate::sys;
@@ -68,74 +70,6 @@ impl Ending {
     }
 }
 
-/// Where in MPI a rank is or was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Where {
-    state: u32,
-    call: Option<(Fun, bool)>,
-}
-
-impl Where {
-    pub fn of(block: &RankBlock) -> Where {
-        Where::from_words(block.state.load(Acquire), block.call.load(Relaxed))
-    }
-
-    /// From words that an agent sends. They come from another process: a call that does not exist is none.
-    pub fn from_words(state: u32, word: u32) -> Where {
-        let inside = word & IN_CALL != 0;
-        // A word that was never written is 0, which is also a function's number; only the mark tells them apart.
-        let fun = (word != 0).then(|| Fun::from_u16((word & !IN_CALL) as u16)).flatten();
-        Where { state, call: fun.map(|fun| (fun, inside)) }
-    }
-
-    /// The words that [`Where::from_words`] reads.
-    pub fn words(self) -> (u32, u32) {
-        let call = self.call.map_or(0, |(fun, inside)| fun as u32 | if inside { IN_CALL } else { 0 });
-        (self.state, call)
-    }
-
-    pub fn never_came(self) -> bool {
-        self.state == STATE_ABSENT
-    }
-
-    /// It is in MPI.
-    pub fn is_inside(self) -> bool {
-        self.state == STATE_RUNNING
-    }
-
-    /// It is not in MPI: not yet, no longer, or it never is.
-    fn is_outside(self) -> bool {
-        self.state == STATE_ABSENT || self.state == STATE_FINALIZED
-    }
-
-    /// It is inside a call.
-    fn is_in_call(self) -> bool {
-        self.state == STATE_RUNNING && matches!(self.call, Some((_, true)))
-    }
-
-    /// ` in MPI_Recv`, ` after MPI_Recv`, or nothing when there is nothing to say.
-    fn phrase(self) -> String {
-        match (self.state, self.call) {
-            (STATE_ABSENT, _) => String::new(),
-            (STATE_FINALIZED, _) => " after MPI_Finalize".into(),
-            (_, Some((fun, true))) => format!(" in {}", fun.name()),
-            (_, Some((fun, false))) => format!(" after {}", fun.name()),
-            (_, None) => String::new(),
-        }
-    }
-
-    /// For a list of where everybody is.
-    fn place(self) -> String {
-        match (self.state, self.call) {
-            (STATE_ABSENT, _) => "before MPI_Init".into(),
-            (STATE_FINALIZED, _) => "after MPI_Finalize".into(),
-            (_, Some((fun, true))) => format!("in {}", fun.name()),
-            (_, Some((fun, false))) => format!("outside MPI, after {}", fun.name()),
-            (_, None) => "in the program".into(),
-        }
-    }
-}
-
 /// A rank that failed, as the message names it.
 #[derive(Clone, Debug)]
 pub struct Failure {
@@ -162,8 +96,11 @@ impl Failure {
         let what = match ending {
             Ending::Well => "ended".into(),
             Ending::Exit(code) => {
-                let hint =
-                    if *code == 127 && at.never_came() { missing_library(&own_libraries()) } else { String::new() };
+                let hint = if *code == 127 && at.never_came() {
+                    missing_library(&oxmpi_boot::compat::own_libraries())
+                } else {
+                    String::new()
+                };
                 format!("exited with status {code}{place}{hint}")
             }
             Ending::Signal(signal) => {
@@ -197,12 +134,6 @@ fn missing_library(folder: &Path) -> String {
     }
 }
 
-/// Where this installation has its libraries; a path without them when there is no telling.
-pub fn own_libraries() -> PathBuf {
-    let own = std::env::current_exe().unwrap_or_default();
-    own.parent().and_then(Path::parent).unwrap_or(&own).join("lib")
-}
-
 /// What became of the others, to follow the message about a failure.
 pub fn stopped(others: usize) -> String {
     match others {
@@ -210,6 +141,31 @@ pub fn stopped(others: usize) -> String {
         1 => "; the other rank was stopped".into(),
         n => format!("; the other {n} ranks were stopped"),
     }
+}
+
+/// Which time limit was reached. Harnesses look for the name of the variable.
+pub fn time_limit(limit: Option<Duration>, is_of_variable: bool) -> String {
+    let seconds = limit.unwrap_or_default().as_secs_f64();
+    let which = match is_of_variable {
+        true => "MPIEXEC_TIMEOUT in the environment",
+        false => "--timeout, which takes the place of MPIEXEC_TIMEOUT",
+    };
+    format!("the time limit of {seconds} s was reached ({which}) and the job was stopped")
+}
+
+/// The message about a failure is not kept longer than this for the end of the job, if commands are left to end by
+/// themselves.
+pub const SPARED: Duration = Duration::from_secs(2);
+
+/// The commands that are left to end by themselves: rank, name and process of each.
+pub fn commands<'a>(mut commands: impl Iterator<Item = (usize, &'a str, Pid)>) -> Option<String> {
+    let (rank, name, pid) = commands.next()?;
+    let more = match commands.count() {
+        0 => "still runs".into(),
+        1 => "and that of another rank still run".into(),
+        more => format!("and those of {more} more ranks still run"),
+    };
+    Some(format!("the command of rank {rank} ({name}, pid {pid}) {more}"))
 }
 
 /// So many ranks and what became of them, to be continued with a participle.
@@ -260,46 +216,8 @@ pub fn killed_by(status: i32) -> Option<i32> {
     libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status))
 }
 
-/// Describes where all ranks are, to follow a colon.
-pub fn places(ranks: &[(usize, Where, Option<String>)], jobs: usize) -> String {
-    let text = whereabouts(ranks, jobs);
-    if text.starts_with('\n') { text } else { format!(" {text}") }
-}
-
-/// Describes where all ranks are, each with what it says that it waits for. Ranks in the same place
-/// are named together. `jobs` is the number of spawned jobs.
-fn whereabouts(ranks: &[(usize, Where, Option<String>)], jobs: usize) -> String {
-    let mut places: Vec<(String, Vec<usize>)> = Vec::new();
-    for (rank, at, waits) in ranks {
-        let (rank, mut place) = (*rank, at.place());
-        if let Some(waits) = waits.as_ref().filter(|_| at.is_in_call()) {
-            place = format!("{place} {waits}");
-        }
-        match places.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, list)) => list.push(rank),
-            None => places.push((place, vec![rank])),
-        }
-    }
-    let tell = |(place, list): &(String, Vec<usize>)| {
-        let set: oxmpi_base::cpus::CpuSet = list.iter().copied().collect();
-        format!("rank{} {set} {place}", if list.len() == 1 { "" } else { "s" })
-    };
-    let spawned = match jobs {
-        0 => None,
-        1 => Some("and there was a spawned job".into()),
-        n => Some(format!("and there were {n} spawned jobs")),
-    };
-    let mut lines: Vec<String> = places.iter().take(MOST_PLACES).map(tell).collect();
-    let others: usize = places.iter().skip(MOST_PLACES).map(|(_, list)| list.len()).sum();
-    lines.extend((others > 0).then(|| format!("and {others} more ranks in other places")));
-    lines.extend(spawned);
-    // Descriptions of waits are long: a line for each.
-    let has_waits = ranks.iter().any(|(_, at, waits)| at.is_in_call() && waits.is_some());
-    if has_waits { lines.iter().map(|line| format!("\n  {line}")).collect() } else { lines.join("; ") }
-}
-
-/// Places that are named; a terminal has few lines.
-const MOST_PLACES: usize = 24;
+/// Begins the answer to SIGQUIT.
+pub const LOOK: &str = "the ranks are here (SIGQUIT again within 2 s ends the job)";
 
 /// The version of OxMPI, which `mpirun` and its agents must share.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -312,7 +230,7 @@ pub fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oxmpi_base::segment::Segment;
+    use oxmpi_base::segment::{IN_CALL, STATE_ABSENT, STATE_FINALIZED, Segment};
 
     fn failure(ending: Ending, at: Where) -> Failure {
         Failure {
@@ -368,28 +286,5 @@ mod tests {
             aborted.rank(0).abort_code.store(code, Relaxed);
             assert_eq!(Ending::of(9, aborted.rank(0)).status(), status, "{code}");
         }
-    }
-
-    #[test]
-    fn where_everybody_is() {
-        let recv = block(STATE_RUNNING, Fun::Recv as u32 | IN_CALL);
-        let absent = block(STATE_ABSENT, 0);
-        let (recv, absent) = (Where::of(recv.rank(0)), Where::of(absent.rank(0)));
-        assert_eq!(
-            whereabouts(&[(0, absent, None), (1, recv, None), (2, recv, None), (3, recv, None), (5, recv, None)], 0),
-            "rank 0 before MPI_Init; ranks 1-3,5 in MPI_Recv"
-        );
-        assert_eq!(whereabouts(&[(0, absent, None)], 2), "rank 0 before MPI_Init; and there were 2 spawned jobs");
-        // A record of a rank that is not in a call is old.
-        let waits = Some(String::from("from rank 0, tag 7, on MPI_COMM_WORLD"));
-        assert_eq!(whereabouts(&[(0, absent, waits.clone())], 0), "rank 0 before MPI_Init");
-        assert_eq!(
-            whereabouts(&[(0, absent, None), (1, recv, waits.clone()), (2, recv, waits), (3, recv, None)], 0),
-            "\n  rank 0 before MPI_Init\n  ranks 1-2 in MPI_Recv from rank 0, tag 7, on MPI_COMM_WORLD\n  rank 3 in MPI_Recv"
-        );
-        let many: Vec<_> = (0..30).map(|rank| (rank, recv, Some(format!("from rank {}", rank + 1)))).collect();
-        assert!(
-            whereabouts(&many, 0).ends_with("\n  rank 23 in MPI_Recv from rank 24\n  and 6 more ranks in other places")
-        );
     }
 }

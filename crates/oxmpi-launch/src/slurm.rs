@@ -6,6 +6,9 @@ use crate::hosts::{self, Host};
 /// The name of the node where a process runs.
 pub const NODE_NAME: &str = "SLURMD_NODENAME";
 
+/// The most components of a heterogeneous job that make sense.
+const MOST_COMPONENTS: usize = 1024;
+
 /// An allocation, from the environment.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Allocation {
@@ -13,7 +16,9 @@ pub struct Allocation {
     /// In the order of Slurm, with the numbers of tasks as slots.
     pub hosts: Vec<Host>,
     /// The CPUs of each host, if Slurm says them.
-    pub cpus: Vec<usize>,
+    cpus: Vec<Option<usize>>,
+    /// The component of a heterogeneous job that each host belongs to; empty for other jobs.
+    components: Vec<usize>,
 }
 
 impl Allocation {
@@ -22,28 +27,58 @@ impl Allocation {
         Allocation::read(|name| std::env::var(name).ok().filter(|text| !text.is_empty()))
     }
 
+    /// Whether the environment is that of an allocation.
+    pub fn is_there(get: &impl Fn(&str) -> Option<String>) -> bool {
+        let has = |names: &[&str]| names.iter().any(|name| get(name).is_some());
+        has(&["SLURM_JOB_ID", "SLURM_JOBID"]) && (has(&["SLURM_JOB_NODELIST"]) || components(get).is_some())
+    }
+
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Allocation, String> {
-        let either = |name: &str, old: &str| get(name).or_else(|| get(old));
-        let (Some(job), Some(list)) =
-            (either("SLURM_JOB_ID", "SLURM_JOBID"), either("SLURM_JOB_NODELIST", "SLURM_NODELIST"))
-        else {
-            return Err("--launcher slurm works inside an allocation, and there is none here (SLURM_JOB_ID and \
-                        SLURM_JOB_NODELIST are not set): start mpirun with `salloc` or in a script for `sbatch`"
-                .into());
+        let Some(job) = get("SLURM_JOB_ID").or_else(|| get("SLURM_JOBID")) else { return Err(nowhere()) };
+        let mut allocation = Allocation { job, hosts: Vec::new(), cpus: Vec::new(), components: Vec::new() };
+        let Some((count, suffix)) = components(&get) else {
+            (allocation.hosts, allocation.cpus) = read_hosts(&get, "")?.ok_or_else(nowhere)?;
+            return Ok(allocation);
         };
-        let mut hosts = hosts::parse_list(&list).map_err(|error| format!("SLURM_JOB_NODELIST is `{list}`: {error}"))?;
-        let per_host = |name: &str| -> Result<Option<Vec<usize>>, String> {
-            let Some(text) = get(name) else { return Ok(None) };
-            let numbers = repeated(&text).filter(|numbers| numbers.len() == hosts.len());
-            let wrong = || format!("{name} is `{text}`, which is no list of numbers for {} hosts", hosts.len());
-            numbers.map(Some).ok_or_else(wrong)
-        };
-        let tasks = per_host("SLURM_TASKS_PER_NODE")?;
-        let cpus = per_host("SLURM_JOB_CPUS_PER_NODE")?.unwrap_or_default();
-        for (host, tasks) in hosts.iter_mut().zip(tasks.into_iter().flatten()) {
-            host.slots = tasks;
+        let number = count.parse().ok().filter(|count| (1..=MOST_COMPONENTS).contains(count));
+        let number: usize =
+            number.ok_or_else(|| format!("SLURM_HET_SIZE is `{count}`, which is no number of components"))?;
+        for component in 0..number {
+            let suffix = format!("{suffix}{component}");
+            let found = read_hosts(&get, &suffix)?;
+            let (hosts, cpus) = found.ok_or_else(|| {
+                format!("the job has {number} components (SLURM_HET_SIZE), and SLURM_JOB_NODELIST{suffix} is not set")
+            })?;
+            for (host, cpus) in hosts.into_iter().zip(cpus) {
+                // Two components may share a host; its agent then runs in the first one.
+                if let Some(known) = allocation.hosts.iter_mut().find(|known| known.name == host.name) {
+                    known.slots += host.slots;
+                    continue;
+                }
+                allocation.hosts.push(host);
+                allocation.cpus.push(cpus);
+                allocation.components.push(component);
+            }
         }
-        Ok(Allocation { job, hosts, cpus })
+        Ok(allocation)
+    }
+
+    /// These hosts, with the component that they belong to; one group without a number if the job is not heterogeneous.
+    pub fn by_component<'h>(&self, hosts: &[&'h str]) -> Vec<(Option<usize>, Vec<&'h str>)> {
+        if self.components.is_empty() {
+            return vec![(None, hosts.to_vec())];
+        }
+        let mut groups: Vec<(Option<usize>, Vec<&str>)> = Vec::new();
+        for &host in hosts {
+            let at = self.hosts.iter().position(|known| known.name == host);
+            let component = at.map_or(0, |at| self.components[at]);
+            match groups.iter_mut().find(|(known, _)| *known == Some(component)) {
+                Some((_, group)) => group.push(host),
+                None => groups.push((Some(component), vec![host])),
+            }
+        }
+        groups.sort_by_key(|(component, _)| *component);
+        groups
     }
 
     /// The hosts of a job: those that the user names, under the names that Slurm has for them, or all.
@@ -70,8 +105,44 @@ impl Allocation {
     /// The CPUs that the job has on a host.
     pub fn cpus_of(&self, host: &str) -> Option<usize> {
         let at = self.hosts.iter().position(|known| known.name == host)?;
-        self.cpus.get(at).copied()
+        self.cpus.get(at).copied().flatten()
     }
+}
+
+fn nowhere() -> String {
+    "--launcher slurm works inside an allocation, and there is none here (SLURM_JOB_ID and SLURM_JOB_NODELIST are not set): \
+     start mpirun with `salloc` or in a script for `sbatch`"
+        .into()
+}
+
+/// What the environment says for the number of components of a heterogeneous job, and what follows the names of variables
+/// for each, without its number. Versions before 20.02 say PACK.
+fn components(get: &impl Fn(&str) -> Option<String>) -> Option<(String, &'static str)> {
+    let new = get("SLURM_HET_SIZE").map(|count| (count, "_HET_GROUP_"));
+    new.or_else(|| get("SLURM_PACK_SIZE").map(|count| (count, "_PACK_GROUP_")))
+}
+
+type Hosts = (Vec<Host>, Vec<Option<usize>>);
+
+/// The hosts of an allocation or of one component, with their CPUs; `None` if there is no list of them.
+fn read_hosts(get: &impl Fn(&str) -> Option<String>, suffix: &str) -> Result<Option<Hosts>, String> {
+    let list = get(&format!("SLURM_JOB_NODELIST{suffix}")).or_else(|| get(&format!("SLURM_NODELIST{suffix}")));
+    let Some(list) = list else { return Ok(None) };
+    let mut hosts =
+        hosts::parse_list(&list).map_err(|error| format!("SLURM_JOB_NODELIST{suffix} is `{list}`: {error}"))?;
+    let per_host = |name: &str| -> Result<Vec<Option<usize>>, String> {
+        let name = format!("{name}{suffix}");
+        let Some(text) = get(&name) else { return Ok(vec![None; hosts.len()]) };
+        let numbers = repeated(&text).filter(|numbers| numbers.len() == hosts.len());
+        let wrong = || format!("{name} is `{text}`, which is no list of numbers for {} hosts", hosts.len());
+        Ok(numbers.ok_or_else(wrong)?.into_iter().map(Some).collect())
+    };
+    let tasks = per_host("SLURM_TASKS_PER_NODE")?;
+    let cpus = per_host("SLURM_JOB_CPUS_PER_NODE")?;
+    for (host, tasks) in hosts.iter_mut().zip(tasks) {
+        host.slots = tasks.unwrap_or(host.slots);
+    }
+    Ok(Some((hosts, cpus)))
 }
 
 /// The numbers of `2(x3),1`: 2, 2, 2, 1.
@@ -117,6 +188,64 @@ mod tests {
         let error = names("n02,other").unwrap_err();
         assert!(error.contains("host other is not in the allocation of Slurm job 7"), "{error}");
         assert_eq!(found.choose(&[]).unwrap().len(), 4);
+    }
+
+    /// As `salloc -N1 : -N2` of Slurm 22.05 sets them: without a list of all hosts. A batch script has that of the first
+    /// component, too.
+    #[test]
+    fn a_heterogeneous_job() {
+        let salloc = [
+            ("SLURM_JOB_ID", "41"),
+            ("SLURM_HET_SIZE", "2"),
+            ("SLURM_PACK_SIZE", "2"),
+            ("SLURM_NTASKS", "5"),
+            ("SLURM_JOB_NODELIST_HET_GROUP_0", "big1"),
+            ("SLURM_TASKS_PER_NODE_HET_GROUP_0", "1"),
+            ("SLURM_JOB_CPUS_PER_NODE_HET_GROUP_0", "32"),
+            ("SLURM_JOB_NODELIST_HET_GROUP_1", "thin[2-3]"),
+            ("SLURM_TASKS_PER_NODE_HET_GROUP_1", "3,1"),
+            ("SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1", "4(x2)"),
+        ];
+        let sbatch = [("SLURM_JOB_NODELIST", "big1"), ("SLURM_TASKS_PER_NODE", "1")];
+        for list in [&salloc[..], &[&salloc[..], &sbatch[..]].concat()] {
+            let found = read(list).unwrap();
+            let short: Vec<_> = found.hosts.iter().map(|host| (host.name.as_str(), host.slots)).collect();
+            assert_eq!(short, [("big1", 1), ("thin2", 3), ("thin3", 1)]);
+            assert_eq!((found.cpus_of("big1"), found.cpus_of("thin3")), (Some(32), Some(4)));
+            let groups = found.by_component(&["thin3", "big1", "thin2"]);
+            assert_eq!(groups, [(Some(0), vec!["big1"]), (Some(1), vec!["thin3", "thin2"])]);
+            let known = |name: &str| list.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string());
+            assert!(Allocation::is_there(&known));
+        }
+        // The names of older versions, and a host that two components share.
+        let old = [
+            ("SLURM_JOBID", "7"),
+            ("SLURM_PACK_SIZE", "2"),
+            ("SLURM_JOB_NODELIST_PACK_GROUP_0", "a,b"),
+            ("SLURM_TASKS_PER_NODE_PACK_GROUP_0", "2(x2)"),
+            ("SLURM_JOB_NODELIST_PACK_GROUP_1", "b"),
+            ("SLURM_TASKS_PER_NODE_PACK_GROUP_1", "5"),
+        ];
+        let found = read(&old).unwrap();
+        assert_eq!(found.hosts.iter().map(|host| host.slots).collect::<Vec<_>>(), [2, 7]);
+        assert_eq!(found.by_component(&["a", "b"]), [(Some(0), vec!["a", "b"])]);
+        // One group for all other jobs.
+        let plain = read(&[("SLURM_JOB_ID", "7"), ("SLURM_JOB_NODELIST", "a,b")]).unwrap();
+        assert_eq!(plain.by_component(&["a", "b"]), [(None, vec!["a", "b"])]);
+    }
+
+    #[test]
+    fn a_heterogeneous_job_with_a_part_missing() {
+        let job = ("SLURM_JOB_ID", "7");
+        let first = ("SLURM_JOB_NODELIST_HET_GROUP_0", "a");
+        let error = read(&[job, first, ("SLURM_HET_SIZE", "2")]).unwrap_err();
+        assert!(error.contains("2 components") && error.contains("SLURM_JOB_NODELIST_HET_GROUP_1"), "{error}");
+        for wrong in ["0", "x", "99999999"] {
+            assert!(read(&[job, first, ("SLURM_HET_SIZE", wrong)]).unwrap_err().contains(wrong));
+        }
+        let tasks = ("SLURM_TASKS_PER_NODE_HET_GROUP_0", "1,1");
+        let error = read(&[job, first, tasks, ("SLURM_HET_SIZE", "1")]).unwrap_err();
+        assert!(error.contains("SLURM_TASKS_PER_NODE_HET_GROUP_0 is `1,1`"), "{error}");
     }
 
     #[test]

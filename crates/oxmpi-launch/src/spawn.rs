@@ -9,6 +9,7 @@ use std::ptr;
 
 use oxmpi_base::cpus::CpuSet;
 use oxmpi_base::lifeline::{self, Victim};
+use oxmpi_base::pid;
 
 use crate::sys::{Pid, SignalSet};
 
@@ -33,6 +34,8 @@ pub struct Image<'a> {
     /// Further descriptors that it keeps under their numbers; -1: none.
     pub inherits: [RawFd; 2],
     pub cpus: Option<&'a CpuSet>,
+    /// It reads what the user types, and stays in the session of the terminal.
+    pub reads_terminal: bool,
 }
 
 /// The step that failed in the child.
@@ -49,7 +52,7 @@ impl Spawner {
         Spawner { stack: vec![0; STACK / size_of::<u128>()], segment, lifeline, mask, descriptors }
     }
 
-    /// Starts the program in its own process group. Returns when the program runs.
+    /// Starts the program in a process group, and nearly always a session, of its own. Returns when the program runs.
     pub fn spawn(&mut self, image: &Image<'_>) -> Result<Pid, Failure> {
         fn pointers<'s>(words: impl Iterator<Item = &'s CStr>) -> Vec<*const c_char> {
             words.map(CStr::as_ptr).chain([ptr::null()]).collect()
@@ -136,7 +139,13 @@ unsafe fn run(child: &mut Child) {
             }
             ok
         };
-        libc::setpgid(0, 0);
+        let inherit = |fd| libc::fcntl(fd, libc::F_SETFD, 0);
+        // A kernel that divides the CPUs among sessions then gives each rank a share of its own, instead of one share to
+        // all ranks and whatever else the user runs in the session of `mpirun`.
+        match image.reads_terminal {
+            true => pid::lead_group(),
+            false => pid::lead_session(),
+        }
         // The direct child dies with `mpirun` by this signal, the other processes of its group by
         // the lifeline.
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
@@ -147,10 +156,10 @@ unsafe fn run(child: &mut Child) {
         if let Ok(armed) = lifeline::arm(BorrowedFd::borrow_raw(spawner.lifeline), Victim::ProcessGroup) {
             libc::dup2(armed.as_raw_fd(), spawner.lifeline);
         } else {
-            libc::fcntl(spawner.lifeline, libc::F_SETFD, 0);
+            inherit(spawner.lifeline);
         }
         for fd in [spawner.segment, image.inherits[0], image.inherits[1]] {
-            libc::fcntl(fd, libc::F_SETFD, 0);
+            inherit(fd);
         }
         for (to, from) in image.stdio.into_iter().enumerate() {
             let done = from == to as RawFd || libc::dup2(from, to as RawFd) >= 0;

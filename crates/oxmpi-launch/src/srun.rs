@@ -12,13 +12,23 @@ use crate::sys;
 /// The option of an agent that is started together with all others. It is internal and not in `--help`.
 pub const OPTION: &str = "--agent-in-step";
 
-/// The command that starts an agent on each of these hosts, and its name.
-pub fn command(order: &LauncherOrder, hosts: &[&str]) -> (String, Command) {
+/// The command that starts an agent on each host, and its name. `groups`: the hosts, with their components in a
+/// heterogeneous job. `input`: a file with what all agents read; `srun` copies its own stdin to the first component only.
+pub fn command(order: &LauncherOrder, groups: &[(Option<usize>, Vec<&str>)], input: &Path) -> (String, Command) {
     let (program, words) = order.command.split_first().map_or(("srun", &[][..]), |(first, rest)| (first, rest));
     let mut command = Command::new(program);
-    command.args(arguments(hosts, Path::new("/sys/class/cxi").exists()));
-    // Those of the user come last, so that they win.
-    command.args(words).arg(OsString::from_vec(order.agent.clone())).arg(OPTION);
+    for (number, (component, hosts)) in groups.iter().enumerate() {
+        if number > 0 {
+            command.arg(":");
+        }
+        command.args(arguments(hosts, Path::new("/sys/class/cxi").exists()));
+        if let Some(component) = component {
+            command.arg(format!("--het-group={component}"));
+            command.arg(format!("--input={}", input.display()));
+        }
+        // Those of the user come last, so that they win.
+        command.args(words).arg(OsString::from_vec(order.agent.clone())).arg(OPTION);
+    }
     // What a batch script asked for its own steps is not meant for the agents: one each, with all CPUs.
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_for_steps(&name.to_string_lossy())) {
         command.env_remove(name);
@@ -66,9 +76,22 @@ mod tests {
             also_here: true,
             step: None,
         };
-        let (name, command) = command(&order, &["a", "b"]);
-        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
-        assert_eq!(name, "srun");
+        let words = |groups: &[(Option<usize>, Vec<&str>)]| {
+            let (name, command) = command(&order, groups, Path::new("/in"));
+            assert_eq!(name, "srun");
+            command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<String>>()
+        };
+        let both = words(&[(Some(0), vec!["a"]), (Some(2), vec!["b", "c"])]);
+        let parts: Vec<_> = both.split(|word| word == ":").collect();
+        assert_eq!(parts.len(), 2);
+        for (part, list, group) in [(parts[0], "a", 0), (parts[1], "b,c", 2)] {
+            for word in [format!("--nodelist={list}"), format!("--het-group={group}"), "--input=/in".into()] {
+                assert!(part.contains(&word), "{part:?}");
+            }
+            assert_eq!(part[part.len() - 4..], ["-A", "me", "/m", OPTION]);
+        }
+        let words = words(&[(None, vec!["a", "b"])]);
+        assert!(!words.iter().any(|word| word.starts_with("--input") || word.starts_with("--het")));
         assert_eq!(words[words.len() - 4..], ["-A", "me", "/m", OPTION]);
         assert!(words.contains(&"--nodelist=a,b".into()) && words.contains(&"--overlap".into()));
         assert!(arguments(&["a"], false).contains(&"--mpi=none".into()));

@@ -8,18 +8,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use oxmpi_agent::door::Door;
 use oxmpi_agent::one_sided::Workers;
+use oxmpi_base::rest_record::Answer;
 use oxmpi_base::segment::{RankBlock, Segment};
-use oxmpi_base::{descriptors, lifeline, limits};
+use oxmpi_base::wait_record::Waits;
+use oxmpi_base::{descriptors, lifeline, limits, load, wait};
 use oxmpi_boot::apps::App;
 use oxmpi_boot::env::{NetworkEnv, RankEnv};
 use oxmpi_boot::nodes::NodeTable;
 use oxmpi_transport::tcp::connect::pair;
+use oxmpi_verdict::Resting;
 
-use crate::compat;
-use crate::elf::{self, Foreign};
 use crate::environ;
 use crate::hosts;
 use crate::input::Input;
@@ -29,10 +31,11 @@ use crate::options::{Block, Request, Settings};
 use crate::output::Outputs;
 use crate::place::{self, Budget, Placement};
 use crate::program;
-use crate::report;
 use crate::spawn::{Image, Spawner};
-use crate::sys::{Pid, SignalSet};
+use crate::sys::{self, Pid, SignalSet};
 use crate::wires::{self, OwnWires, Wires};
+use oxmpi_boot::compat;
+use oxmpi_boot::elf::{self, Foreign};
 
 /// Why nothing was started, and the exit status of `mpirun` for it.
 #[derive(Debug)]
@@ -55,6 +58,8 @@ pub struct Ranks {
     segment: Arc<Segment>,
     /// The slots of the ranks in the segment.
     slots: Vec<usize>,
+    /// How many ranks the job has on all machines.
+    pub job_size: usize,
 }
 
 impl Ranks {
@@ -69,8 +74,62 @@ impl Ranks {
     }
 
     /// What a rank says that it waits for.
-    pub fn wait_record(&self, index: usize) -> Option<String> {
+    pub fn waits(&self, index: usize) -> Option<Waits> {
         self.segment.wait_record(self.slots[index]).read()
+    }
+
+    /// Why a rank may wait in vain, in words.
+    pub fn hint(&self, index: usize) -> Option<String> {
+        Some(self.segment.hint(self.slots[index]).read()?.text)
+    }
+
+    /// What a rank has found wrong with the program since the last question, and how many findings it could not keep.
+    pub fn findings(&self, index: usize) -> (Vec<Waits>, u64) {
+        let log = self.segment.finding_log(self.slots[index]);
+        (log.take(), log.take_lost())
+    }
+
+    // ---- ranks that can do nothing before others act ----
+
+    /// Whether there are any.
+    pub fn has_rest_records(&self) -> bool {
+        self.segment.header().resting.load(Relaxed) > 0
+    }
+
+    /// The record of a rank; `None` if it has published none.
+    pub fn resting(&self, index: usize) -> Option<Resting> {
+        let rest = self.segment.rest_record(self.slots[index]).read()?;
+        Some(Resting { number: rest.number, needs: rest.ranges, ended_only: rest.ended_only })
+    }
+
+    /// Says which ranks of the job the next question goes to, on all hosts.
+    pub fn set_suspects(&self, ranges: &[(u32, u32)]) {
+        let words = self.segment.suspects();
+        words.iter().filter(|word| word.load(Relaxed) != 0).for_each(|word| word.store(0, Relaxed));
+        let most = (words.len() * 64) as u32;
+        let ranks = ranges.iter().flat_map(|&(first, count)| first.min(most)..first.saturating_add(count).min(most));
+        // They are published by the question.
+        for rank in ranks {
+            words[rank as usize / 64].fetch_or(1 << (rank % 64), Relaxed);
+        }
+    }
+
+    /// How long a resting rank has waited.
+    pub fn rests_since(&self, index: usize) -> Option<Duration> {
+        let since = self.segment.rest_record(self.slots[index]).read()?.since;
+        Some(Duration::from_nanos(load::now().saturating_sub(since)))
+    }
+
+    /// Asks a rank whether it still rests, and wakes it.
+    pub fn ask(&self, index: usize, question: u64) {
+        self.segment.rest_record(self.slots[index]).ask(question);
+        wait::full_fence();
+        wait::wake_now(self.segment.header(), self.block(index));
+    }
+
+    /// The answer to a question, once the rank has given it.
+    pub fn answer(&self, index: usize, question: u64) -> Option<Answer> {
+        self.segment.rest_record(self.slots[index]).answer_to(question)
     }
 }
 
@@ -315,7 +374,7 @@ impl Prepared {
         let said = bindings(work, settings, &list, &placement);
         let slots = work.seats.iter().map(|seat| seat.place.slot).collect();
         let kept = Kept { _segment: segment_fd, _lifeline: lifeline, _placement: placement };
-        Ok(Running { ranks: Ranks { list, segment, slots }, trouble, mailbox, kept, said })
+        Ok(Running { ranks: Ranks { list, segment, slots, job_size: work.nodes.size() }, trouble, mailbox, kept, said })
     }
 }
 
@@ -397,14 +456,16 @@ fn one(
     wires: &mut dyn Wires,
 ) -> Result<Pid, Refusal> {
     let own: Vec<CString> = rank_env.write().iter().filter_map(|(name, value)| environ::entry(name, value)).collect();
+    let stdio = wires.open(place)?;
     let image = Image {
         path: &program.path,
         arguments: &program.arguments,
         environment: program.environment.iter().chain(&own).map(CString::as_c_str).collect(),
         wdir: program.wdir.as_deref(),
-        stdio: wires.open(place)?,
+        stdio,
         inherits,
         cpus,
+        reads_terminal: sys::is_terminal(0) && sys::is_pipe(stdio[0]),
     };
     let pid = spawner.spawn(&image).map_err(|failure| {
         let hint = match failure.error.raw_os_error() {
@@ -440,7 +501,7 @@ pub fn foreign_warning(block: &Block, path: &Path) -> Option<String> {
             "{program} finds the library of another MPI, {}. {ALONE} LD_LIBRARY_PATH={} makes it use OxMPI, or start it with \
              the mpirun of that MPI",
             file.display(),
-            report::own_libraries().display()
+            compat::own_libraries().display()
         ),
     })
 }

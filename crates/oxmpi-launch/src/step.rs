@@ -1,26 +1,31 @@
-//! Agents that one command starts on all hosts at once (`srun`), so that they belong to one step of the batch system. Such a
-//! command copies its stdin to every agent and mixes their output, so it carries no frames:
+//! Agents whose launcher carries no frames, so that they connect to `mpirun`. `srun` starts them on all hosts at once, as one
+//! step; it copies its stdin to all of them and mixes their output. `pbs.rs` has another such launcher.
 //!
 //! ```text
-//! mpirun  ->  srun's stdin    one line: a key, and the port and addresses of mpirun
+//! mpirun  ->  srun's stdin    one line: a key, and the port and addresses of mpirun (a file in memory, in a
+//!                             heterogeneous job)
 //! agent   ->  mpirun's port   handshake (`oxmpi_boot::handshake`), a line with the node's name, the line OXMPI-AGENT, frames
 //! agent   ->  srun's stderr   a line that says why it cannot connect
 //! ```
 //!
 //! The end of the connection ends the agent, as the end of stdin does for other launchers. Nothing in [`Step`] waits.
 
+use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
-use std::net::{IpAddr, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::door::{Door, Reach};
 use oxmpi_agent::message::{LauncherOrder, StepOrder};
-use oxmpi_boot::handshake::{End, Key, KeyId};
-use oxmpi_boot::network::{Network, NodePort};
+use oxmpi_base::dial;
+use oxmpi_boot::handshake::{Key, KeyId, random};
 
 use crate::hosts;
 use crate::launcher::{self, Process};
+use crate::meeting::{self, Meeting, from_hex, to_hex};
+use crate::pbs;
 use crate::reach;
 use crate::report::{VERSION, printable};
 use crate::slurm;
@@ -36,14 +41,16 @@ const MOST_LINE: usize = 4096;
 /// Time for an agent to say which one it is, once it has proven the key.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The command that has started the agents, as `mpirun` sees it.
+/// What has started the agents, as `mpirun` sees it.
 pub struct Step {
-    /// 0 after its end.
+    /// The command that has started all of them; 0 after its end, and if there is none.
     pub pid: Pid,
     /// The name of the command.
     pub name: String,
     stdin: Option<OwnedFd>,
-    /// Its stdout and stderr, with the beginnings of lines.
+    /// The same line, for components of a heterogeneous job.
+    line: Option<File>,
+    /// What the command, or those of all agents, write to stdout and stderr, with the beginnings of lines.
     outputs: Vec<(OwnedFd, Vec<u8>)>,
     lines: Vec<String>,
     door: Door,
@@ -58,19 +65,17 @@ pub struct Connected {
 }
 
 impl Step {
-    /// Starts the agents of these hosts.
+    /// Starts the agents of these hosts by one command.
     pub fn start(order: &LauncherOrder, step: &StepOrder, hosts: &[&str]) -> Result<Step, String> {
-        let cannot = |error: io::Error| format!("cannot listen for its agent: {error}");
-        let addresses = reach::addresses(false, step.net_interface.as_deref())?;
-        let mut door = Door::new(&hosts::own_name());
-        door.listen(&Reach::Everyone, step.port_range.map(|(first, last)| first..=last)).map_err(cannot)?;
-        let (key_id, key): (KeyId, Key) = match (Key::random(), Key::random()) {
-            (Ok(id), Ok(key)) => (*id.as_bytes().first_chunk().unwrap_or(&[0; 16]), key),
-            (Err(error), _) | (_, Err(error)) => return Err(cannot(error)),
-        };
-        let line = Address { key_id, key: *key.as_bytes(), port: door.port().unwrap_or(0), addresses }.line();
-        door.admit_agents(key_id, key, hosts.len());
-        let (name, command) = srun::command(order, hosts);
+        let key = Key::random().map_err(cannot_listen)?;
+        let (listening, at) = Step::listen(order, step, hosts.len(), |_| Ok(key.clone()))?;
+        let line = Address { key: *key.as_bytes(), at }.line();
+        // A file that only this user can open, under the number that it has in this process.
+        let mut file = File::from(dial::memory_file(c"oxmpi-step").map_err(cannot_listen)?);
+        file.write_all(line.as_bytes()).map_err(cannot_listen)?;
+        let input = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
+        let groups = slurm::Allocation::from_env().map(|allocation| allocation.by_component(hosts));
+        let (name, command) = srun::command(order, &groups.unwrap_or_else(|_| vec![(None, hosts.to_vec())]), &input);
         let Process { pid, stdin, stdout, stderr } = launcher::spawn(command).map_err(|error| {
             let advice = match error.kind() {
                 io::ErrorKind::NotFound => "; is Slurm installed here? --launcher ssh needs no batch system",
@@ -81,7 +86,38 @@ impl Step {
         // An empty pipe has room for one line. A command that has ended already says why.
         let _ = sys::write(stdin.as_raw_fd(), line.as_bytes());
         let outputs = vec![(stdout, Vec::new()), (stderr, Vec::new())];
-        Ok(Step { pid, name, stdin: Some(stdin), outputs, lines: Vec::new(), door, unnamed: Vec::new() })
+        Ok(Step { pid, name, stdin: Some(stdin), line: Some(file), outputs, ..listening })
+    }
+
+    /// Expects agents that are started one by one, with [`start_one`](Step::start_one); what each of them must be told.
+    pub fn expect(order: &LauncherOrder, step: &StepOrder, count: usize) -> Result<(Step, Meeting), String> {
+        let secret = pbs::secret()?;
+        Step::listen(order, step, count, |key_id| Ok(Key::of_job(&secret, key_id)))
+    }
+
+    /// Starts one agent, and returns the process of its launcher.
+    pub fn start_one(&mut self, order: &LauncherOrder, at: &Meeting, host: &str) -> io::Result<Pid> {
+        let Process { pid, stdout, stderr, .. } = launcher::spawn(pbs::command(order, at, host))?;
+        self.outputs.extend([stdout, stderr].map(|fd| (fd, Vec::new())));
+        Ok(pid)
+    }
+
+    /// Listens for so many agents. `key`: what those prove who know the number that they are told.
+    fn listen(
+        order: &LauncherOrder,
+        step: &StepOrder,
+        count: usize,
+        key: impl FnOnce(&KeyId) -> Result<Key, String>,
+    ) -> Result<(Step, Meeting), String> {
+        let addresses = reach::addresses(false, step.net_interface.as_deref())?;
+        let mut door = Door::new(&hosts::own_name());
+        door.listen(&Reach::Everyone, step.port_range.map(|(first, last)| first..=last)).map_err(cannot_listen)?;
+        let key_id: KeyId = random().map_err(cannot_listen)?;
+        door.admit_agents(key_id, key(&key_id)?, count);
+        let meeting = Meeting { key_id, port: door.port().unwrap_or(0), addresses };
+        let (name, unnamed) = (order.command.first().cloned().unwrap_or_default(), Vec::new());
+        let (outputs, lines) = (Vec::new(), Vec::new());
+        Ok((Step { pid: 0, name, stdin: None, line: None, outputs, lines, door, unnamed }, meeting))
     }
 
     /// The agents that have connected since the last call.
@@ -140,10 +176,14 @@ impl Step {
 
     /// No agent is wanted any more.
     pub fn close(&mut self) {
-        self.stdin = None;
+        (self.stdin, self.line) = (None, None);
         self.unnamed.clear();
         self.door = Door::new("");
     }
+}
+
+fn cannot_listen(error: io::Error) -> String {
+    format!("cannot listen for its agent: {error}")
 }
 
 /// Reads up to the end of a line and not further: whether it is whole.
@@ -161,21 +201,17 @@ fn read_line(mut from: &TcpStream, line: &mut Vec<u8>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Where agents find `mpirun`, and what they prove.
+/// The same with the key, for a stream that others cannot read.
 #[derive(Debug, PartialEq, Eq)]
 struct Address {
-    key_id: KeyId,
     key: [u8; 32],
-    port: u16,
-    addresses: Vec<IpAddr>,
+    at: Meeting,
 }
 
 impl Address {
     fn line(&self) -> String {
-        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let addresses: Vec<String> = self.addresses.iter().map(IpAddr::to_string).collect();
-        let (id, key, port) = (hex(&self.key_id), hex(&self.key), self.port);
-        format!("{ADDRESS} {VERSION} {id} {key} {port} {}\n", addresses.join(","))
+        let [id, port, addresses] = self.at.words();
+        format!("{ADDRESS} {VERSION} {id} {} {port} {addresses}\n", to_hex(&self.key))
     }
 
     fn parse(line: &str) -> Result<Address, String> {
@@ -185,56 +221,26 @@ impl Address {
         if version != VERSION {
             return Err(format!("OxMPI {VERSION} is installed here, and mpirun is of OxMPI {version}"));
         }
-        Ok(Address {
-            key_id: from_hex(id).ok_or_else(bad)?,
-            key: from_hex(key).ok_or_else(bad)?,
-            port: port.parse().map_err(|_| bad())?,
-            addresses: addresses.split(',').map(|text| text.parse().map_err(|_| bad())).collect::<Result<_, _>>()?,
-        })
+        Ok(Address { key: from_hex(key).ok_or_else(bad)?, at: Meeting::parse([id, port, addresses]).ok_or_else(bad)? })
     }
 }
 
-fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    if text.len() != 2 * N || !text.is_ascii() {
-        return None;
-    }
-    for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
-        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
-    }
-    Some(bytes)
-}
-
-/// Connects an agent to its `mpirun`, and greets it; the two ends of the connection.
+/// Connects the agent of a step to its `mpirun`, and greets it; the two ends of the connection.
 pub fn connect(greeting: &str) -> io::Result<(OwnedFd, OwnedFd)> {
     let mut line = String::new();
     io::stdin().lock().take(MOST_LINE as u64).read_line(&mut line)?;
-    // Ranks inherit neither the launcher's stdin nor its stdout.
-    sys::take_stdio()?;
-    let Address { key_id, key, port, addresses } = Address::parse(&line).map_err(io::Error::other)?;
-    let at = NodePort { port, addresses, host: "mpirun".into() };
-    let own = End { node: 0, slot: End::AGENT };
-    let mut attempt = Network::connect_control((key_id, &Key::from_bytes(key)), &at, own).map_err(io::Error::other)?;
-    let stream = loop {
-        if let Some(socket) = attempt.step().map_err(io::Error::other)? {
-            break TcpStream::from(socket);
-        }
-        let mut fds = [sys::pollfd(attempt.readiness().as_raw_fd(), sys::POLLIN)];
-        sys::poll(&mut fds, Some(Duration::from_millis(100)))?;
-    };
-    // A new connection has room for two lines.
-    (&stream).write_all(format!("{}\n{greeting}", own_node()).as_bytes())?;
-    Ok((stream.try_clone()?.into(), stream.into()))
+    let Address { key, at } = Address::parse(&line).map_err(io::Error::other)?;
+    meeting::meet(at, &Key::from_bytes(key), &own_node(), greeting)
 }
 
 /// The name of this node in the batch system.
-fn own_node() -> String {
+pub fn own_node() -> String {
     std::env::var(slurm::NODE_NAME).unwrap_or_else(|_| hosts::own_name())
 }
 
 /// Tells `mpirun` that this agent cannot connect to it, as a line that the launcher passes on.
-pub fn report_failure(why: &str) {
-    eprintln!("{FAILURE} {} {}", own_node(), why.replace('\n', " "));
+pub fn report_failure(host: &str, why: &str) {
+    eprintln!("{FAILURE} {host} {}", why.replace('\n', " "));
 }
 
 /// The node and the text of such a line.
@@ -250,7 +256,7 @@ mod tests {
     #[test]
     fn agents_read_the_line_that_mpirun_writes() {
         let addresses = vec!["198.18.0.1".parse().unwrap(), "fd00::1".parse().unwrap()];
-        let address = Address { key_id: [1; 16], key: [0xfe; 32], port: 20_000, addresses };
+        let address = Address { key: [0xfe; 32], at: Meeting { key_id: [1; 16], port: 20_000, addresses } };
         let line = address.line();
         assert!(line.len() < MOST_LINE && line.ends_with('\n'));
         assert_eq!(Address::parse(&line), Ok(address));

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::FileTypeExt;
 use std::time::Duration;
 
 pub use libc::{
-    POLLERR, POLLIN, POLLOUT, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1,
-    SIGUSR2, pollfd as PollFd,
+    POLLERR, POLLIN, POLLOUT, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP,
+    SIGUSR1, SIGUSR2, pollfd as PollFd,
 };
 
 pub type Pid = i32;
@@ -313,6 +314,10 @@ pub fn kill(pid: Pid, signal: i32) -> bool {
 pub fn stop_self() {
     // SAFETY: stops this process until it is continued.
     unsafe { libc::kill(libc::getpid(), libc::SIGSTOP) };
+}
+
+pub fn is_pipe(fd: RawFd) -> bool {
+    std::fs::metadata(format!("/proc/self/fd/{fd}")).is_ok_and(|about| about.file_type().is_fifo())
 }
 
 pub fn is_terminal(fd: RawFd) -> bool {

@@ -7,33 +7,57 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::message::ParentTies;
+use oxmpi_base::callers::CALLERS;
 use oxmpi_base::lifeline::process_lives;
 use oxmpi_base::pid;
 use oxmpi_base::segment::{
     PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT, PARENTS_NONE, RankBlock, STATE_ABORTED, STATE_FINALIZED,
     STATE_RUNNING,
 };
+use oxmpi_base::wait_record::Waits;
 use oxmpi_boot::spawned::Message;
+use oxmpi_lines::{self as lines, Caller, Lines, Site};
+use oxmpi_verdict as rest;
 
 use crate::mailbox::Mailbox;
-use crate::report::{self, Ending, Failure, Where};
+use crate::report::{self, Ending, Failure, Place, Where};
 use crate::start::Ranks;
 use crate::strays;
 use crate::sys::{self, Pid};
+use crate::tools;
 
-/// The signals sent to the ranks to end a job, each with its time in milliseconds.
-pub type Steps = &'static [(u64, i32)];
+/// The signals sent to the ranks to end a job.
+pub struct Steps {
+    /// Each with its time in milliseconds.
+    signals: &'static [(u64, i32)],
+    /// A command around the MPI program (a debugger, a shell) ends by itself: only its program gets the signals.
+    spares_commands: bool,
+}
+
 /// A rank has failed. The others can be anywhere and are stopped at once.
-pub const AFTER_FAILURE: Steps = &[(0, sys::SIGTERM), (400, sys::SIGKILL)];
+pub const AFTER_FAILURE: Steps = Steps { signals: &[(0, sys::SIGTERM), (400, sys::SIGKILL)], spares_commands: true };
 /// A rank has failed outside MPI. The others do not wait for it and may be about to print an error
 /// of their own, so they get a little time.
-pub const AFTER_QUIET_FAILURE: Steps = &[(250, sys::SIGTERM), (650, sys::SIGKILL)];
-pub const AFTER_INTERRUPT: Steps = &[(0, sys::SIGINT), (500, sys::SIGTERM), (900, sys::SIGKILL)];
-pub const AT_ONCE: Steps = &[(0, sys::SIGKILL)];
+pub const AFTER_QUIET_FAILURE: Steps =
+    Steps { signals: &[(250, sys::SIGTERM), (650, sys::SIGKILL)], spares_commands: true };
+/// The time limit was reached, or the output has no reader any more.
+pub const AFTER_LIMIT: Steps = Steps { signals: &[(0, sys::SIGTERM), (400, sys::SIGKILL)], spares_commands: false };
+/// The same on one of several hosts: the ranks of the others say where they are before the end of these changes it.
+pub const AFTER_LIMIT_ON_HOSTS: Steps =
+    Steps { signals: &[(200, sys::SIGTERM), (600, sys::SIGKILL)], spares_commands: false };
+pub const AFTER_INTERRUPT: Steps =
+    Steps { signals: &[(0, sys::SIGINT), (500, sys::SIGTERM), (900, sys::SIGKILL)], spares_commands: false };
+pub const AT_ONCE: Steps = Steps { signals: &[(0, sys::SIGKILL)], spares_commands: false };
 /// All ranks have succeeded, but a process that they started still runs: a pipeline may be writing
 /// its last lines.
-const AFTER_SUCCESS: Steps = &[(500, sys::SIGTERM), (800, sys::SIGKILL)];
-const STRAYS_AFTER_FAILURE: Steps = &[(0, sys::SIGTERM), (200, sys::SIGKILL)];
+const AFTER_SUCCESS: Steps = Steps { signals: &[(500, sys::SIGTERM), (800, sys::SIGKILL)], spares_commands: false };
+const STRAYS_AFTER_FAILURE: Steps =
+    Steps { signals: &[(0, sys::SIGTERM), (200, sys::SIGKILL)], spares_commands: false };
+/// A rank in valgrind writes its report after SIGTERM, and is not killed before this time.
+const VALGRIND_REPORT: Duration = Duration::from_secs(60);
+/// A rank that names a program that nobody has seen is not taken for a command for longer: it may have damaged what it
+/// says of itself.
+const UNSEEN: Duration = Duration::from_secs(5);
 /// Time for the ranks to react to a signal that a user sent to `mpirun` to end the job.
 const SIGNAL_GRACE: Duration = Duration::from_secs(5);
 /// A process that still exists this long after SIGKILL hangs in the kernel and cannot be ended.
@@ -62,6 +86,7 @@ pub struct Watch {
     plan: VecDeque<(Instant, i32)>,
     /// The signals also go to spawned jobs.
     ends_spawned_jobs: bool,
+    spares_commands: bool,
     /// All ranks have ended; the processes that they started are being ended.
     clearing: bool,
     /// A signal to end was sent. From now on, the way in which a process ends says nothing about
@@ -75,6 +100,8 @@ pub struct Watch {
     said: Vec<String>,
     /// Ranks that have ended since the owner asked: their slots, and whether MPI had ended in them.
     ended: Vec<(usize, bool)>,
+    /// The source lines of calls.
+    lines: Lines,
 }
 
 /// A rank of this machine.
@@ -86,6 +113,10 @@ struct State {
     /// used again.
     group_open: bool,
     ended: bool,
+    /// Its MPI process has failed, and the command that `mpirun` started around it still runs. The rank ends with that.
+    has_failed: bool,
+    /// Its MPI process was seen alive, and is not the one that `mpirun` started.
+    has_program: bool,
     /// When the rank ended with status 0 without having called `MPI_Init`.
     never_came: Option<Instant>,
 }
@@ -97,11 +128,28 @@ pub struct Death {
     pid: Pid,
     pub ending: Ending,
     core_dumped: bool,
+    /// It had called `MPI_Finalize`, so that no other rank waits for it.
+    pub is_late: bool,
+}
+
+impl Death {
+    /// Of several deaths at about the same time, the one with the highest weight is the likeliest cause.
+    fn weight(&self) -> (bool, u32) {
+        (!self.is_late, self.ending.weight())
+    }
 }
 
 impl Watch {
     pub fn new(ranks: Ranks, mailbox: Mailbox, host: String, not_ours: Vec<Pid>) -> Watch {
-        let state = |leader| State { leader, leader_ended: false, group_open: true, ended: false, never_came: None };
+        let state = |leader| State {
+            leader,
+            leader_ended: false,
+            group_open: true,
+            ended: false,
+            has_failed: false,
+            has_program: false,
+            never_came: None,
+        };
         Watch {
             states: ranks.list.iter().map(|started| state(started.pid)).collect(),
             by_pid: ranks.list.iter().enumerate().map(|(index, started)| (started.pid, index)).collect(),
@@ -109,6 +157,7 @@ impl Watch {
             all_well: true,
             plan: VecDeque::new(),
             ends_spawned_jobs: false,
+            spares_commands: false,
             clearing: false,
             forced: false,
             killed_at: None,
@@ -116,6 +165,7 @@ impl Watch {
             heard: Vec::new(),
             said: Vec::new(),
             ended: Vec::new(),
+            lines: Lines::new(),
             bad_child: 0,
             ranks,
             mailbox,
@@ -202,10 +252,12 @@ impl Watch {
         let mut failed: Option<Death> = None;
         for (pid, status) in dead {
             if let Some((index, ending)) = self.on_death(pid, status) {
-                let worse = failed.as_ref().is_none_or(|worst| ending.weight() > worst.ending.weight());
-                if ending != Ending::Well && worse {
-                    let core_dumped = libc::WIFSIGNALED(status) && libc::WCOREDUMP(status);
-                    failed = Some(Death { index, pid, ending, core_dumped });
+                let core_dumped = libc::WIFSIGNALED(status) && libc::WCOREDUMP(status);
+                let has_finalized = self.ranks.block(index).state.load(Acquire) == STATE_FINALIZED;
+                let is_late = has_finalized && matches!(ending, Ending::Exit(_) | Ending::Signal(_));
+                let death = Death { index, pid, ending, core_dumped, is_late };
+                if ending != Ending::Well && failed.as_ref().is_none_or(|worst| death.weight() > worst.weight()) {
+                    failed = Some(death);
                 }
             }
         }
@@ -230,14 +282,38 @@ impl Watch {
                 return None;
             }
         }
-        let ending = Ending::of(status, self.ranks.block(rank));
+        let mut ending = Ending::of(status, self.ranks.block(rank));
+        if !is_leader && !self.states[rank].leader_ended {
+            return self.note_failure(rank).then_some((rank, ending));
+        }
+        if is_leader && status == 0 && self.is_judged_by_command(rank) {
+            ending = Ending::Well;
+        }
         // An MPI process that its shell left behind is still reported.
         if !self.states[rank].ended {
             self.end_rank(rank, ending);
+            if self.states[rank].has_failed {
+                return None;
+            }
         } else if is_leader {
             return None;
         }
         Some((rank, ending))
+    }
+
+    /// The MPI process of a rank has ended while the command around it runs. Returns whether that is news, and a failure.
+    fn note_failure(&mut self, rank: usize) -> bool {
+        let state = self.ranks.block(rank).state.load(Acquire);
+        let is_failure = !self.is_judged_by_command(rank) && matches!(state, STATE_RUNNING | STATE_ABORTED);
+        let is_news = is_failure && !std::mem::replace(&mut self.states[rank].has_failed, is_failure);
+        self.all_well &= !is_failure;
+        is_news
+    }
+
+    /// Nobody waits for the process of the only rank of a job: only the end of the command counts, and a debugger may run
+    /// the program again.
+    fn is_judged_by_command(&self, rank: usize) -> bool {
+        self.ranks.job_size == 1 && self.program(rank).is_some_and(|program| program != self.states[rank].leader)
     }
 
     /// The pid of the rank's MPI process after `MPI_Init`. It is read from memory that every rank
@@ -265,6 +341,33 @@ impl Watch {
         self.ended.push((self.ranks.slot(rank), has_finalized));
         self.live -= 1;
         self.all_well &= ending == Ending::Well;
+    }
+
+    /// The ranks that still run beside one that has died.
+    pub fn others(&self, death: &Death) -> usize {
+        let runs = |(index, state): (usize, &State)| index != death.index && !state.ended && !state.has_failed;
+        self.states.iter().enumerate().filter(|&state| runs(state)).count()
+    }
+
+    /// The ranks that still run, without those that have failed, and without commands that will end by themselves.
+    pub fn running(&self) -> usize {
+        let spared = |index: usize| self.is_sparing() && self.is_command(index);
+        let runs = |(index, state): &(usize, &State)| !state.ended && !state.has_failed && !spared(*index);
+        self.states.iter().enumerate().filter(runs).count()
+    }
+
+    /// The job ends, but the commands that `mpirun` started end by themselves.
+    pub fn is_sparing(&self) -> bool {
+        self.is_stopping() && self.spares_commands
+    }
+
+    /// The commands that still run around programs: rank, name and process.
+    pub fn commands(&self) -> impl Iterator<Item = (usize, &str, Pid)> {
+        let lives = |index: &usize| !self.states[*index].ended && self.is_command(*index);
+        (0..self.states.len()).filter(lives).map(|index| {
+            let started = &self.ranks.list[index];
+            (started.number, started.program.as_str(), started.pid)
+        })
     }
 
     /// The message about a death; `others` ranks of the job still run.
@@ -300,13 +403,67 @@ impl Watch {
         }
     }
 
-    /// Where the live ranks are, and what they say that they wait for.
-    pub fn places(&self) -> Vec<(usize, Where, Option<String>)> {
-        let live = self.states.iter().enumerate().filter(|(_, state)| !state.ended);
-        let place = |rank: usize| {
-            (self.ranks.list[rank].number, Where::of(self.ranks.block(rank)), self.ranks.wait_record(rank))
+    /// The number of a rank in the job.
+    pub fn number_of(&self, rank: usize) -> usize {
+        self.ranks.list[rank].number
+    }
+
+    /// The process of a rank, if it belongs to the job.
+    pub fn pid_of(&self, rank: usize) -> Option<Pid> {
+        self.program(rank).filter(|&program| self.is_ours(rank, program))
+    }
+
+    /// What is known of each rank, to find deadlocks.
+    pub fn rest_states(&self) -> Vec<rest::State> {
+        let state = |rank: usize| {
+            let state = &self.states[rank];
+            if state.ended && !state.group_open {
+                // One that never came is missed after a while, with a text of its own.
+                return if state.never_came.is_some() { rest::State::Free } else { rest::State::Ended };
+            }
+            let block = self.ranks.block(rank);
+            match block.state.load(Acquire) {
+                // One that has only ended its sessions may still begin the world.
+                STATE_FINALIZED if block.world_ended.load(Acquire) != 0 => rest::State::Finalized,
+                STATE_RUNNING => self.ranks.resting(rank).map_or(rest::State::Free, rest::State::Resting),
+                _ => rest::State::Free,
+            }
         };
-        live.map(|(rank, _)| place(rank)).collect()
+        (0..self.states.len()).map(state).collect()
+    }
+
+    /// Where the live ranks are, and what they say that they wait for.
+    pub fn places(&self) -> Vec<Place> {
+        self.places_of(|_| true)
+    }
+
+    /// The same for some of them.
+    pub fn places_of(&self, is_meant: impl Fn(usize) -> bool) -> Vec<Place> {
+        let live = self.states.iter().enumerate().filter(|(rank, state)| !state.ended && is_meant(*rank));
+        let live: Vec<(usize, Waits)> =
+            live.map(|(rank, _)| (rank, self.ranks.waits(rank).unwrap_or_default())).collect();
+        // The number of the process is read from memory that every rank can write; only files of our own are read.
+        let pid = |rank: usize| self.pid_of(rank).unwrap_or_default() as u32;
+        let callers = live.iter().map(|(rank, waits)| Caller { pid: pid(*rank), callers: waits.callers });
+        let sites = self.lines.sites(&callers.collect::<Vec<_>>(), lines::LIMIT);
+        let place = |((rank, waits), site): ((usize, Waits), Option<Site>)| Place {
+            rank: self.ranks.list[rank].number,
+            at: Where::of(self.ranks.block(rank)),
+            line: site.map(|site| site.to_string()),
+            waits: Some(waits.text).filter(|text| !text.is_empty()),
+        };
+        live.into_iter().zip(sites).map(place).collect()
+    }
+
+    /// The source lines of calls of ranks, by their return addresses.
+    pub fn lines_of(&self, calls: &[(usize, [u64; CALLERS])]) -> Vec<Option<String>> {
+        if calls.is_empty() {
+            return Vec::new();
+        }
+        // Only files of processes of our own are read.
+        let pid = |rank: usize| self.pid_of(rank).unwrap_or_default() as u32;
+        let callers: Vec<Caller> = calls.iter().map(|&(rank, callers)| Caller { pid: pid(rank), callers }).collect();
+        self.lines.sites(&callers, lines::LIMIT).into_iter().map(|site| site.map(|site| site.to_string())).collect()
     }
 
     // ---- time ----
@@ -330,10 +487,13 @@ impl Watch {
         {
             self.plan.pop_front();
             self.forced = true;
-            if self.ends_spawned_jobs {
-                self.signal_everybody(signal);
+            if self.spares_commands {
+                self.signal_programs(signal, now);
             } else {
                 self.signal_ranks(signal);
+            }
+            if self.ends_spawned_jobs {
+                self.mailbox.signal(signal);
             }
             if self.clearing {
                 self.signal_strays(signal);
@@ -359,15 +519,23 @@ impl Watch {
                 continue;
             };
             let lives = self.other_program(index).is_some();
+            self.states[index].has_program |= lives;
+            let state = &self.states[index];
             let ending = match block.state.load(Acquire) {
                 STATE_ABORTED => Ending::Abort(block.abort_code.load(Relaxed)),
                 STATE_RUNNING if !lives => Ending::NoFinalize,
                 STATE_FINALIZED if !lives && state.leader_ended => Ending::Well,
                 _ => continue,
             };
-            self.end_rank(index, ending);
+            if !state.leader_ended {
+                if !self.note_failure(index) {
+                    continue;
+                }
+            } else {
+                self.end_rank(index, ending);
+            }
             if ending != Ending::Well {
-                deaths.push(Death { index, pid, ending, core_dumped: false });
+                deaths.push(Death { index, pid, ending, core_dumped: false, is_late: false });
             }
         }
         deaths
@@ -383,7 +551,13 @@ impl Watch {
     pub fn never_came(&self, is_so: impl Fn(Instant) -> bool) -> Option<Death> {
         let missing = |state: &State| !state.group_open && state.never_came.is_some_and(&is_so);
         let index = self.states.iter().position(missing)?;
-        Some(Death { index, pid: self.states[index].leader, ending: Ending::NoInit, core_dumped: false })
+        Some(Death {
+            index,
+            pid: self.states[index].leader,
+            ending: Ending::NoInit,
+            core_dumped: false,
+            is_late: false,
+        })
     }
 
     /// All processes of the job have ended here, also those that a rank had started.
@@ -413,14 +587,16 @@ impl Watch {
     // ---- signals ----
 
     /// Ends the ranks in steps. The owner calls [`Watch::send_due_signals`] afterwards.
-    pub fn stop(&mut self, steps: Steps, ends_spawned_jobs: bool, now: Instant) {
-        self.plan = steps.iter().map(|&(after, signal)| (now + Duration::from_millis(after), signal)).collect();
+    pub fn stop(&mut self, steps: &Steps, ends_spawned_jobs: bool, now: Instant) {
+        let at = |&(after, signal): &(u64, i32)| (now + Duration::from_millis(after), signal);
+        self.plan = steps.signals.iter().map(at).collect();
         self.ends_spawned_jobs = ends_spawned_jobs;
+        self.spares_commands = steps.spares_commands;
     }
 
     /// Passes on a signal with which the user ends the job, and gives the programs time for it.
     pub fn pass_on_end(&mut self, signal: i32, now: Instant) {
-        self.ends_spawned_jobs = true;
+        (self.ends_spawned_jobs, self.spares_commands) = (true, false);
         self.signal_everybody(signal);
         self.plan = VecDeque::from([(now + SIGNAL_GRACE, sys::SIGKILL)]);
     }
@@ -442,15 +618,56 @@ impl Watch {
     }
 
     pub fn signal_ranks(&mut self, signal: i32) {
-        for rank in self.states.iter_mut().filter(|rank| rank.group_open) {
-            let there = sys::kill(-rank.leader, signal);
-            // A stopped process reacts only to SIGCONT and SIGKILL.
-            if there && matches!(signal, sys::SIGTERM | sys::SIGINT | sys::SIGHUP | sys::SIGQUIT) {
-                sys::kill(-rank.leader, sys::SIGCONT);
-            }
-            // The leader keeps the number in use until it is reaped.
-            rank.group_open = there || !rank.leader_ended;
+        (0..self.states.len()).for_each(|rank| self.signal_rank(rank, signal));
+    }
+
+    fn signal_rank(&mut self, rank: usize, signal: i32) {
+        let rank = &mut self.states[rank];
+        if !rank.group_open {
+            return;
         }
+        let there = sys::kill(-rank.leader, signal);
+        // The kernel does not stop a session without a terminal, so all that do not want to do something before are stopped.
+        if signal == sys::SIGTSTP && !tools::handles(rank.leader, signal) {
+            sys::kill(-rank.leader, sys::SIGSTOP);
+        }
+        // A stopped process reacts only to SIGCONT and SIGKILL.
+        if there && matches!(signal, sys::SIGTERM | sys::SIGINT | sys::SIGHUP | sys::SIGQUIT) {
+            sys::kill(-rank.leader, sys::SIGCONT);
+        }
+        // The leader keeps the number in use until it is reaped.
+        rank.group_open = there || !rank.leader_ended;
+    }
+
+    /// Signals the ranks, but of those that are in a command only the MPI program: a debugger shows where it was.
+    fn signal_programs(&mut self, signal: i32, now: Instant) {
+        for rank in 0..self.states.len() {
+            let state = &self.states[rank];
+            if state.ended || state.leader_ended {
+                self.signal_rank(rank, signal);
+            } else if self.is_command(rank) {
+                // A debugger that has stopped the program looks at it.
+                let program = self.other_program(rank).or_else(|| tools::traced_child(state.leader));
+                if let Some(program) = program.filter(|&pid| signal != sys::SIGKILL || !tools::is_held(pid)) {
+                    sys::kill(program, signal);
+                }
+            } else if signal != sys::SIGKILL
+                || self.killed_at.is_none_or(|at| now > at + VALGRIND_REPORT)
+                || !tools::is_valgrind(state.leader)
+            {
+                self.signal_rank(rank, signal);
+            }
+        }
+    }
+
+    /// Whether the process that `mpirun` started for a live rank is a command around the MPI program.
+    fn is_command(&self, rank: usize) -> bool {
+        let State { leader, leader_ended, has_program, .. } = self.states[rank];
+        let says_so = || {
+            let may_be = self.killed_at.is_none_or(|at| at.elapsed() < UNSEEN);
+            may_be && self.program(rank).is_some_and(|program| program != leader)
+        };
+        !leader_ended && (has_program || says_so() || tools::traced_child(leader).is_some())
     }
 
     fn signal_strays(&self, signal: i32) {
@@ -491,7 +708,7 @@ impl Watch {
         }
         if !self.clearing {
             self.clearing = true;
-            let steps = if self.all_well { AFTER_SUCCESS } else { STRAYS_AFTER_FAILURE };
+            let steps = if self.all_well { &AFTER_SUCCESS } else { &STRAYS_AFTER_FAILURE };
             self.stop(steps, self.ends_spawned_jobs, now);
         }
         false

@@ -3,7 +3,7 @@
 //! become vectors.
 
 use crate::binary::Binary;
-use crate::number::{Number, Ordered};
+use crate::number::{Ordered, computed_in_binary32};
 
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -55,27 +55,7 @@ impl Half {
     }
 }
 
-impl Number for Half {
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Half::narrow(self.wide() + other.wide())
-    }
-
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        Half::narrow(self.wide() * other.wide())
-    }
-
-    #[inline(always)]
-    fn smaller(self, other: Self) -> Self {
-        Half::narrow(self.wide().smaller(other.wide()))
-    }
-
-    #[inline(always)]
-    fn larger(self, other: Self) -> Self {
-        Half::narrow(self.wide().larger(other.wide()))
-    }
-}
+computed_in_binary32!(Half);
 
 impl Ordered for Half {
     #[inline(always)]

@@ -9,13 +9,14 @@
 //!    |
 //! binary.rs  logical.rs  pair.rs  copy.rs   the loops
 //!    |
-//! number.rs  half.rs  wide.rs               arithmetic of one element
+//! number.rs  half.rs  bfloat.rs  wide.rs    arithmetic of one element
 //! ```
 //!
 //! This crate knows no communicators and no handles of the user, takes no locks and does not
 //! allocate during a reduction. A kernel reads and writes exactly the elements that it is given,
 //! never the gaps inside and after pairs.
 
+mod bfloat;
 mod binary;
 mod copy;
 mod half;
@@ -93,16 +94,24 @@ pub fn predefined(handle: usize) -> Option<Op> {
 /// not allow the pair.
 pub fn kernel(op: Op, named: &Named) -> Result<Kernel> {
     match select::kernel(op, named) {
-        Some(kernel) if op.allows(named.group) => Ok(kernel),
+        Some(kernel) if op.allows(kind(named)) => Ok(kernel),
         _ => {
             let name = if named.name.is_empty() { "a pair of a value and an index" } else { named.name };
             let hint = match named.group {
-                Group::Character => " (MPI_SIGNED_CHAR and MPI_UNSIGNED_CHAR are integers, characters are not)",
+                Group::Character => {
+                    " (MPI_CHAR, MPI_SIGNED_CHAR and MPI_UNSIGNED_CHAR are integers, other characters are not)"
+                }
                 _ => "",
             };
             bail!(MPI_ERR_OP, "{} is not defined for {name}; it is for {}{hint}", op.name(), op.meant_for())
         }
     }
+}
+
+/// The kind of a type in the table of operations. C's `char` is an integer in reductions: the standard
+/// says that it is none, but MPICH, Intel MPI and Open MPI all reduce it, and programs rely on that.
+fn kind(named: &Named) -> Group {
+    if usize::from(named.handle) == MPI_CHAR.0 { Group::CInteger } else { named.group }
 }
 
 /// An operation on a predefined type whose elements lie side by side.
@@ -155,13 +164,14 @@ impl Op {
         }
     }
 
-    /// The standard's table.
+    /// The standard's table, and logical operations on `MPI_AINT`, `MPI_OFFSET` and `MPI_COUNT`, which all
+    /// others allow.
     fn allows(self, group: Group) -> bool {
         use Group::*;
         match self {
             Op::Max | Op::Min => matches!(group, CInteger | FortranInteger | Floating | MultiLanguage),
             Op::Sum | Op::Prod => matches!(group, CInteger | FortranInteger | Floating | Complex | MultiLanguage),
-            Op::Land | Op::Lor | Op::Lxor => matches!(group, CInteger | Logical),
+            Op::Land | Op::Lor | Op::Lxor => matches!(group, CInteger | Logical | MultiLanguage),
             Op::Band | Op::Bor | Op::Bxor => matches!(group, CInteger | FortranInteger | Byte | MultiLanguage),
             Op::Minloc | Op::Maxloc => matches!(group, Pair),
             Op::Replace | Op::NoOp => true,

@@ -219,3 +219,31 @@ binary! {
 fn truth<N: Bits>(value: bool) -> N {
     if value { N::ONE } else { N::ZERO }
 }
+
+/// Implements [`Number`] for a short format whose `wide` and `narrow` convert to and from binary32.
+macro_rules! computed_in_binary32 {
+    ($short:ident) => {
+        impl $crate::number::Number for $short {
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                $short::narrow(self.wide() + other.wide())
+            }
+
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                $short::narrow(self.wide() * other.wide())
+            }
+
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                $short::narrow($crate::number::Number::smaller(self.wide(), other.wide()))
+            }
+
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                $short::narrow($crate::number::Number::larger(self.wide(), other.wide()))
+            }
+        }
+    };
+}
+pub(crate) use computed_in_binary32;

@@ -5,6 +5,7 @@
 //! The two halves are read and written separately: the bytes between and after them must not be
 //! touched.
 
+use crate::bfloat::Bfloat;
 use crate::half::Half;
 use crate::number::Ordered;
 use crate::wide::{LongDouble, Quad};
@@ -28,6 +29,7 @@ pub(crate) fn select(op: Op, value: Scalar, index: Scalar) -> Option<Kernel> {
         (Scalar::U32, _) => by_index::<u32>(op, index),
         (Scalar::U64, _) => by_index::<u64>(op, index),
         (Scalar::F16, _) => by_index::<Half>(op, index),
+        (Scalar::Bfloat16, _) => by_index::<Bfloat>(op, index),
         (Scalar::F32, _) => by_index::<f32>(op, index),
         (Scalar::F64, _) => by_index::<f64>(op, index),
         (Scalar::LongDouble, _) => by_index::<LongDouble>(op, index),

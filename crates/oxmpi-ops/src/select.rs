@@ -1,6 +1,7 @@
 //! From an operation and an element to its loop. The caller has checked that the standard allows
 //! the pair.
 
+use crate::bfloat::Bfloat;
 use crate::binary::pick;
 use crate::half::{Half, HalfComplexProd};
 use crate::number::*;
@@ -16,7 +17,7 @@ pub(crate) fn kernel(op: Op, named: &Named) -> Option<Kernel> {
         return copy::select(op, named.size());
     }
     match named.scalar {
-        Scalar::I8 => integer::<i8, u8>(op),
+        Scalar::I8 | Scalar::Char => integer::<i8, u8>(op),
         Scalar::I16 => integer::<i16, u16>(op),
         Scalar::I32 => integer::<i32, u32>(op),
         Scalar::I64 => integer::<i64, u64>(op),
@@ -26,6 +27,7 @@ pub(crate) fn kernel(op: Op, named: &Named) -> Option<Kernel> {
         Scalar::U32 => integer::<u32, u32>(op),
         Scalar::U64 => integer::<u64, u64>(op),
         Scalar::F16 => real::<Half>(op),
+        Scalar::Bfloat16 => real::<Bfloat>(op),
         Scalar::F32 => real::<f32>(op),
         Scalar::F64 => real::<f64>(op),
         Scalar::LongDouble => real::<LongDouble>(op),
@@ -37,7 +39,7 @@ pub(crate) fn kernel(op: Op, named: &Named) -> Option<Kernel> {
         Scalar::CLongDouble => complex::<LongDouble>(op),
         Scalar::C128 => complex::<Quad>(op),
         Scalar::Logical(bytes) => logical::select(op, bytes),
-        Scalar::Char | Scalar::WChar => None,
+        Scalar::WChar => None,
     }
 }
 

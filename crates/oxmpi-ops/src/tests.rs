@@ -61,6 +61,7 @@ fn decode_real(bits: u128, fraction: u32, exponent: u32, explicit: bool) -> f64 
 fn format_of(scalar: Scalar) -> Option<(u32, u32, bool, usize)> {
     Some(match scalar {
         Scalar::F16 | Scalar::C16 => (10, 5, false, 2),
+        Scalar::Bfloat16 => (7, 8, false, 2),
         Scalar::F32 | Scalar::C32 => (23, 8, false, 4),
         Scalar::F64 | Scalar::C64 => (52, 11, false, 8),
         Scalar::LongDouble | Scalar::CLongDouble if cfg!(target_arch = "x86_64") => (63, 15, true, 16),
@@ -74,7 +75,10 @@ fn is_complex(scalar: Scalar) -> bool {
 }
 
 fn is_signed(scalar: Scalar) -> bool {
-    matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 | Scalar::I128 | Scalar::Logical(_))
+    matches!(
+        scalar,
+        Scalar::I8 | Scalar::Char | Scalar::I16 | Scalar::I32 | Scalar::I64 | Scalar::I128 | Scalar::Logical(_)
+    )
 }
 
 fn encode(value: Value, scalar: Scalar, to: &mut [u8]) {
@@ -263,7 +267,7 @@ fn every_pair_of_a_value_and_an_index() {
 #[test]
 fn the_table_of_the_standard() {
     let allowed = |op, name: &str| kernel(op, NAMED.iter().find(|named| named.name == name).unwrap()).is_ok();
-    for name in ["MPI_INT", "MPI_UINT8_T", "MPI_SIGNED_CHAR"] {
+    for name in ["MPI_INT", "MPI_UINT8_T", "MPI_SIGNED_CHAR", "MPI_CHAR", "MPI_AINT", "MPI_OFFSET", "MPI_COUNT"] {
         assert!(OPS[..10].iter().all(|op| allowed(*op, name)), "{name}");
     }
     for (op, no, yes) in [
@@ -272,14 +276,15 @@ fn the_table_of_the_standard() {
         (Op::Prod, "MPI_BYTE", "MPI_OFFSET"),
         (Op::Land, "MPI_INTEGER", "MPI_C_BOOL"),
         (Op::Lor, "MPI_DOUBLE", "MPI_LOGICAL16"),
-        (Op::Lxor, "MPI_AINT", "MPI_UNSIGNED_LONG"),
+        (Op::Lxor, "MPI_INTEGER8", "MPI_AINT"),
+        (Op::Land, "MPI_CHARACTER", "MPI_CHAR"),
         (Op::Band, "MPI_C_BOOL", "MPI_BYTE"),
         (Op::Bor, "MPI_FLOAT", "MPI_INTEGER16"),
         (Op::Bxor, "MPI_LOGICAL", "MPI_COUNT"),
         (Op::Minloc, "MPI_INT", "MPI_2INT"),
         (Op::Maxloc, "MPI_DOUBLE", "MPI_2DOUBLE_PRECISION"),
         (Op::Min, "MPI_DOUBLE_INT", "MPI_LONG_DOUBLE"),
-        (Op::Sum, "MPI_CHAR", "MPI_UNSIGNED_CHAR"),
+        (Op::Sum, "MPI_CHARACTER", "MPI_CHAR"),
         (Op::Band, "MPI_PACKED", "MPI_INTEGER1"),
         (Op::Max, "MPI_WCHAR", "MPI_LONG"),
     ] {
@@ -288,7 +293,7 @@ fn the_table_of_the_standard() {
     let error = kernel(Op::Max, NAMED.iter().find(|named| named.name == "MPI_COMPLEX").unwrap()).unwrap_err();
     assert_eq!(error.class(), MPI_ERR_OP);
     assert!(error.text().contains("MPI_MAX") && error.text().contains("MPI_COMPLEX"), "{error}");
-    let error = kernel(Op::Sum, NAMED.iter().find(|named| named.name == "MPI_CHAR").unwrap()).unwrap_err();
+    let error = kernel(Op::Sum, NAMED.iter().find(|named| named.name == "MPI_CHARACTER").unwrap()).unwrap_err();
     assert!(error.text().contains("MPI_SIGNED_CHAR"), "{error}");
 }
 

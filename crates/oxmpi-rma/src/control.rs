@@ -333,6 +333,11 @@ impl WindowLock {
 }
 
 impl Attached {
+    /// All regions: address and length. Only for the rank whose regions they are.
+    pub fn regions(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.regions[..self.len()].iter().map(|[start, length]| (start.load(Relaxed), length.load(Relaxed)))
+    }
+
     /// Whether `bytes` from `address` on are attached, in one region or in several adjacent ones.
     /// Any rank may ask at any time.
     pub fn contains(&self, address: u64, bytes: u64) -> bool {

@@ -487,6 +487,7 @@ impl Window {
             bail!(MPI_ERR_RMA_ATTACH, "{MAX_ATTACHED} pieces of memory are attached, no more are possible");
         }
         table.insert(last.map_or(0, |(number, ..)| number + 1), base as u64, size as u64);
+        self.synchronize_copies();
         Ok(())
     }
 

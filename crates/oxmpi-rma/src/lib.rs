@@ -37,7 +37,7 @@ use epoch::{Access, Exposure, Open};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::{Area, Mapping};
-use oxmpi_base::stripe;
+use oxmpi_base::{stripe, valgrind};
 use oxmpi_transport::{NodeMemory, Peer};
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
@@ -468,7 +468,12 @@ impl Window {
     /// Synchronises both copies of this rank's memory, if there are two: what changed in one since
     /// the last time is copied to the other. A correct program changes no byte in both.
     pub fn synchronize_copies(&mut self) {
-        let Some(Copies { public, twin }) = &mut self.copies else { return };
+        let Some(Copies { public, twin }) = &mut self.copies else {
+            if valgrind::is_on() {
+                self.show_to_valgrind();
+            }
+            return;
+        };
         let private: *mut u8 = std::ptr::with_exposed_provenance_mut(self.base);
         for (index, known) in twin.iter_mut().enumerate() {
             // SAFETY: both copies are as long as the twin. Bytes are copied one by one and
@@ -484,6 +489,17 @@ impl Window {
                     *known = theirs;
                 }
             }
+        }
+    }
+
+    /// Other ranks may have written to any byte of this rank's memory.
+    #[cold]
+    fn show_to_valgrind(&self) {
+        match self.flavor {
+            Flavor::Dynamic => self.control.attached(self.rank).regions().for_each(|(base, size)| {
+                valgrind::make_defined(base as usize, size as usize);
+            }),
+            _ => valgrind::make_defined(self.base, self.facts.size as usize),
         }
     }
 

@@ -1,4 +1,5 @@
 // ranks: 1 2 3 8
+// attempts: 3
 // Buffered sends through the process's attached buffer: they return without a receiver, the data may be
 // overwritten at once, room comes back when messages have gone, and detach waits for them.
 #include "../check.h"

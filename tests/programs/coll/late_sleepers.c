@@ -1,5 +1,6 @@
 // ranks: 2
 // timeout: 60
+// attempts: 3
 // one-host: it delays the wake-ups of processes that share memory
 // On a machine where a sleeping process wakes up late, processes that wait for each other do not sleep at every step once one of
 // them was late. A system call of the test that delays every wake-up simulates such a machine.

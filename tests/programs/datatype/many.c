@@ -1,4 +1,5 @@
 // ranks: 1
+// attempts: 3
 // A million irregular blocks commit in a second and pack right; a million small types leave nothing behind.
 #include "layout.h"
 

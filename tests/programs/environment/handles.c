@@ -59,7 +59,11 @@ static void dynamic(void) {
     BOTH_WAYS(Type, type);
     BOTH_WAYS(Session, session);
     BOTH_WAYS(Request, request);
-    CHECK(MPI_Request_toint(request) > 4095 && MPI_Type_toint(type) > 4095);
+    // Not an integer of a predefined handle of this or another ABI.
+    CHECK((unsigned)MPI_Request_toint(request) >= 0xc0000000u && (unsigned)MPI_Type_toint(type) >= 0xc0000000u);
+    // The integers of predefined handles in the Fortran of MPICH and of Open MPI.
+    CHECK(MPI_Comm_f2c(0x44000000) == MPI_COMM_WORLD && MPI_Comm_f2c(0) == MPI_COMM_WORLD);
+    CHECK(MPI_Type_f2c(0x4c000405) == MPI_INT && MPI_Type_f2c(39) == MPI_INT && MPI_Op_f2c(0x58000003) == MPI_SUM);
     // What comes back works.
     OK(MPI_Send(&value, 1, MPI_INT, rank, 1, MPI_COMM_WORLD));
     request = MPI_Request_fromint(MPI_Request_toint(request));

@@ -1,4 +1,5 @@
 // ranks: 1 2
+// attempts: 3
 // MPI_Wtime advances like the wall clock; MPI_Wtick is its resolution.
 #include "../check.h"
 

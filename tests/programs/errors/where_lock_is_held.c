@@ -1,7 +1,8 @@
 // ranks: 2
 // launch: --timeout 3
+// env: OXMPI_DEADLOCK=off
 // expect-exit: 124
-// expect-stderr: rank 1 in MPI_Win_lock for the lock of rank 0, which rank 0 holds, on a window
+// expect-stderr: rank 1 in MPI_Win_lock at where_lock_is_held.c:18 for the lock of rank 0, which rank 0 holds, on a window
 // A rank waits for a lock that will never be free; mpirun says who holds it.
 #include "../check.h"
 

@@ -1,4 +1,5 @@
 // ranks: 2
+// no-valgrind: it tells how messages go, which is not the same in valgrind
 // env: OXMPI_EXPLAIN=1
 // expect-stderr: process 0: messages to process 1 go through a ring in shared memory: eager up to 
 // expect-stderr: process 0: messages to process 1: 5000 bytes, eager, because it is short

@@ -1,5 +1,6 @@
 // ranks: 2
 // timeout: 120
+// attempts: 3
 // Unexpected messages received in reverse tag order cost about the same each whether 100 or 10,000 wait:
 // no search through all of them.
 #include "../check.h"

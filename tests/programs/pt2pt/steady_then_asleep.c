@@ -1,4 +1,5 @@
 // ranks: 2 3
+// attempts: 3
 // A rank that has exchanged many messages with one peer, and waits for the next one for so long that it falls asleep, is
 // woken by it at once, be it ever so short.
 #include "../check.h"

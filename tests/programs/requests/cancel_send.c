@@ -1,4 +1,5 @@
 // ranks: 2 4
+// attempts: 3
 // MPI_Cancel of sends that are not received: the wait after it is local, so it returns while the
 // receiver makes no MPI call at all. A synchronous send cannot have completed, so it is cancelled;
 // any other is either cancelled, and never seen, or has completed, and is received.

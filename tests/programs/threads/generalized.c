@@ -1,4 +1,5 @@
 // ranks: 1 2
+// attempts: 3
 // cflags: -pthread
 // A thread completes a generalized request while the main thread is blocked in a wait for it: alone, in a list
 // with receives that never complete, and in a list with receives that do.

@@ -1,5 +1,6 @@
 // ranks: 1 2
 // timeout: 60
+// attempts: 3
 // cflags: -pthread
 // Threads that test a request repeatedly, where no ranks outnumber the CPUs: the threads that complete the requests
 // must get their turn all the same.

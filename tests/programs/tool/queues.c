@@ -36,6 +36,7 @@ int main(int argc, char **argv) {
 
     const unsigned long long before = number(session, all), before_memory = number(session, memory);
     CHECK_EQ(number(session, on_world), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
     char out[BYTES], in[BYTES];
     fill(out, BYTES, 1);
     for (int i = 0; i < MESSAGES; i++) MPI_Send(out, BYTES, MPI_BYTE, right, i, MPI_COMM_WORLD);

@@ -1,4 +1,5 @@
 // ranks: 2 4
+// attempts: 3
 // A call that has slept says so to functions that keep to the tool information interface; one that promised nothing is passed over.
 #include "tool.h"
 

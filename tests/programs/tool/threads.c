@@ -1,4 +1,5 @@
 // ranks: 2 3
+// attempts: 3
 // cflags: -pthread
 // args: before
 // args: after

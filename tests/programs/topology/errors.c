@@ -4,7 +4,7 @@
 #include "../check.h"
 
 static MPI_Comm cart, graph, dist, out;
-static int n, a[4], b[4], c[4];
+static int n, a[64], b[64], c[64];
 
 static void bad_communicators(void) {
     MPI_Comm stale, wrong = (MPI_Comm)MPI_GROUP_EMPTY;

@@ -80,6 +80,7 @@ fn is_fresh(options: &Options, program: &Program, binary: &Path) -> bool {
         .map(|name| options.prefix.join("include").join(name));
     inputs.extend(installed.into_iter().filter(|path| path.exists()));
     headers_under(&options.programs, &mut inputs);
+    headers_under(&options.prefix.join("include/oxmpi/cxx"), &mut inputs);
     // Equal times do not count as fresh: the clock of a file system may be coarse.
     inputs.iter().all(|input| modified(input).is_some_and(|changed| changed < built))
 }

@@ -9,6 +9,8 @@ use std::time::Duration;
 pub struct Header {
     pub ranks: Vec<usize>,
     pub timeout: Duration,
+    /// A run has failed when so many in a row failed. More than one only for a program that measures time.
+    pub attempts: usize,
     /// One run for each; at least one.
     pub args: Vec<Vec<String>>,
     pub env: Vec<(String, String)>,
@@ -20,10 +22,15 @@ pub struct Header {
     pub min_cpus: usize,
     /// Why the program is not run on several hosts.
     pub one_host: Option<String>,
+    /// Why the program is not run in valgrind.
+    pub no_valgrind: Option<String>,
 }
 
 /// A sample of runs on several hosts has no larger ones, where there are smaller ones.
 const SAMPLE_RANKS: usize = 5;
+
+/// Runs in valgrind have no more ranks, where there are smaller sizes.
+const VALGRIND_RANKS: usize = 3;
 
 #[derive(Debug, PartialEq)]
 pub enum Exit {
@@ -36,6 +43,7 @@ impl Header {
         let mut header = Header {
             ranks: vec![1, 2, 4],
             timeout: Duration::from_secs(60),
+            attempts: 1,
             args: Vec::new(),
             env: Vec::new(),
             cflags: Vec::new(),
@@ -45,6 +53,7 @@ impl Header {
             expect_stderr: Vec::new(),
             min_cpus: 1,
             one_host: None,
+            no_valgrind: None,
         };
         for (number, line) in (1..).zip(text.lines()) {
             let Some(comment) = line.strip_prefix("//").or_else(|| line.strip_prefix('!')) else { break };
@@ -75,6 +84,19 @@ impl Header {
         self.one_host.is_none() && !places && !self.ranks.is_empty()
     }
 
+    /// Reduces it to a run in valgrind, which takes long: at the largest of the smallest sizes. `false`: there is none,
+    /// because ranks are killed on purpose, or the program says so.
+    pub fn in_valgrind(&mut self) -> bool {
+        let size = |ranks: &[usize]| {
+            let small = ranks.iter().copied().filter(|ranks| *ranks <= VALGRIND_RANKS).max();
+            small.or_else(|| ranks.iter().copied().min())
+        };
+        self.ranks = size(&self.ranks).into_iter().collect();
+        self.args.truncate(1);
+        self.timeout *= 10;
+        self.no_valgrind.is_none() && self.expect_exit == Exit::Is(0)
+    }
+
     pub fn sizes(&self) -> String {
         let sizes: Vec<_> = self.ranks.iter().map(usize::to_string).collect();
         format!("n = {}", sizes.join(", "))
@@ -90,6 +112,7 @@ impl Header {
                 }
             }
             "timeout" => self.timeout = Duration::from_secs(number(key, value)? as u64),
+            "attempts" => self.attempts = number(key, value)?,
             "args" => self.args.push(words()),
             "env" => match value.split_once('=') {
                 Some((name, value)) => self.env.push((name.to_owned(), value.to_owned())),
@@ -107,6 +130,8 @@ impl Header {
             "min-cpus" => self.min_cpus = number(key, value)?,
             "one-host" if value.is_empty() => return Err("one-host: gives no reason".to_owned()),
             "one-host" => self.one_host = Some(value.to_owned()),
+            "no-valgrind" if value.is_empty() => return Err("no-valgrind: gives no reason".to_owned()),
+            "no-valgrind" => self.no_valgrind = Some(value.to_owned()),
             _ => return Err(format!("unknown key `{key}:` in the header (see CONTRIBUTING.md)")),
         }
         Ok(())
@@ -132,7 +157,7 @@ mod tests {
 
     #[test]
     fn all_keys() {
-        let text = "// ranks: 1 8\n// Prose, with a colon: like this.\n// timeout: 5\n// args: a b\n// args: c\n\
+        let text = "// ranks: 1 8\n// Prose, with a colon: like this.\n// timeout: 5\n// attempts: 3\n// args: a b\n// args: c\n\
                     // env: X=a b=c\n// cflags: -O2 -lm\n// launch: --bind-to none\n// expect-exit: 3\n\
                     // expect-stdout: out\n// expect-stderr: err: or\n// min-cpus: 2\n#include <mpi.h>\n// ranks: 5\n";
         let header = Header::parse(text).expect("a good header");
@@ -141,6 +166,7 @@ mod tests {
             [(1, "a b".to_owned()), (1, "c".to_owned()), (8, "a b".to_owned()), (8, "c".to_owned()),]
         );
         assert_eq!(header.timeout, Duration::from_secs(5));
+        assert_eq!(header.attempts, 3);
         assert_eq!(header.env, [("X".to_owned(), "a b=c".to_owned())]);
         assert_eq!(header.cflags, ["-O2", "-lm"]);
         assert_eq!(header.launch, ["--bind-to", "none"]);
@@ -177,6 +203,7 @@ mod tests {
             "// ranks: two",
             "// ranks:",
             "// timeout: 0",
+            "// attempts: 0",
             "// env: X",
             "// expect-exit: bad",
             "// one-host:",
@@ -184,5 +211,18 @@ mod tests {
         for text in bad {
             assert!(Header::parse(text).is_err_and(|error| error.starts_with("line 1: ")), "{text}");
         }
+    }
+
+    #[test]
+    fn one_small_run_in_valgrind() {
+        let reduced = |text: &str| {
+            let mut header = Header::parse(text).expect("a good header");
+            header.in_valgrind().then_some((header.ranks, header.timeout.as_secs()))
+        };
+        assert_eq!(reduced("// ranks: 1 2 3 8\n// timeout: 5\n"), Some((vec![3], 50)));
+        assert_eq!(reduced("// ranks: 8 5\n"), Some((vec![5], 600)));
+        assert_eq!(reduced("// expect-exit: 3\n"), None);
+        assert_eq!(reduced("// no-valgrind: it measures time\n"), None);
+        assert!(Header::parse("// no-valgrind:\n").is_err());
     }
 }

@@ -36,6 +36,7 @@ cargo xtask test-programs [FILTER…] [OPTIONS]
                  or the names of real ones: a,b,c
   --launcher C   with the names of hosts: the command that starts agents there, for mpirun's --launcher-exec
   --sample       with --hosts: one size of each program
+  --valgrind     under valgrind's memcheck: all programs that end well, at one small size each; an error or a leak is a failure
   -j N           run N programs at a time (default: 1; a run at many ranks loads the machine already)
   --list         print the programs and their sizes, and run nothing";
 
@@ -44,6 +45,10 @@ pub fn run(args: &[String]) -> Result<(), String> {
         println!("{HELP}");
         return Ok(());
     };
+    if options.valgrind && std::process::Command::new("valgrind").arg("--version").output().is_err() {
+        println!("skipped, because valgrind is not installed");
+        return Ok(());
+    }
     let begin = Instant::now();
     let suite = Suite::new(options)?;
     if suite.options.list {
@@ -75,6 +80,7 @@ struct Options {
     hosts: Option<Hosts>,
     launcher: Option<String>,
     sample: bool,
+    valgrind: bool,
     list: bool,
 }
 
@@ -93,6 +99,7 @@ impl Options {
             hosts: None,
             launcher: None,
             sample: false,
+            valgrind: false,
             list: false,
         };
         let mut args = args.iter();
@@ -113,6 +120,7 @@ impl Options {
                 "--hosts" => options.hosts = Some(Hosts::parse(&value()?)?),
                 "--launcher" => options.launcher = Some(value()?),
                 "--sample" => options.sample = true,
+                "--valgrind" => options.valgrind = true,
                 "--list" => options.list = true,
                 option if option.starts_with('-') => {
                     return Err(format!("unknown option `{option}`\n{HELP}"));
@@ -208,6 +216,9 @@ impl Suite {
             programs
                 .retain_mut(|program| program.header.as_mut().map_or(true, |header| header.on_hosts(options.sample)));
         }
+        if options.valgrind {
+            programs.retain_mut(|program| program.header.as_mut().map_or(true, Header::in_valgrind));
+        }
         programs.sort_by(|a, b| a.name.cmp(&b.name));
         if programs.is_empty() {
             return Err(format!("no program in {} matches {:?}", options.programs.display(), options.filters));
@@ -263,7 +274,7 @@ impl Suite {
             let mut failures = Vec::new();
             for turn in 0..self.options.repeat {
                 let job = Job { suite: &self.mark, options: &self.options, program, binary, header, ranks, args, turn };
-                match job.run() {
+                match job.run_until_passed() {
                     Outcome::Passed => total.passed += 1,
                     Outcome::Failed(report) => failures.push((turn, report)),
                 }

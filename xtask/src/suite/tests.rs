@@ -52,6 +52,7 @@ impl Folder {
             hosts: None,
             launcher: None,
             sample: false,
+            valgrind: false,
             list: false,
         }
     }
@@ -82,6 +83,18 @@ fn good_programs_pass_at_every_size_and_turn() {
     folder.program("big.c", "// min-cpus: 100000\nexit 1\n");
     assert_eq!(folder.run(1), (6, 0, 1));
     assert_eq!(folder.run(3), (18, 0, 1));
+}
+
+#[test]
+fn a_program_that_measures_time_may_fail_once() {
+    let folder = Folder::new("attempts");
+    let counts = folder.0.join("count");
+    let third = format!("echo x >> {}; [ $(wc -l < {}) = 3 ]\n", counts.display(), counts.display());
+    folder.program("time.c", &format!("// ranks: 1\n// attempts: 3\n{third}"));
+    assert_eq!(folder.run(1), (1, 0, 0));
+    fs::remove_file(&counts).expect("the program counted");
+    folder.program("time.c", &format!("// ranks: 1\n// attempts: 2\n{third}"));
+    assert_eq!(folder.run(1), (0, 1, 0));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use oxmpi_core::attributes::{Attributes, Object};
 use oxmpi_core::contexts::{self, NOT_YET, SplitArgs};
 use oxmpi_core::group::Group;
 use oxmpi_core::request::Active;
-use oxmpi_core::wait::waiting::Unending;
+use oxmpi_core::wait::waiting::Leaving;
 use oxmpi_core::{comm::Comm as Made, ranks::Ranks};
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -223,10 +223,9 @@ pub fn comm_disconnect(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
     let mut guard = cx.enter()?;
     let context = guard.comm(handle)?.context;
     // Messages that matched a receive no longer know their context, but their request does.
-    let started: Vec<usize> =
-        guard.requests.iter().filter(|(_, request)| request.comm == handle).map(|(started, _)| started).collect();
-    cx.wait(&mut guard, &Unending, |process| {
-        let done = started.iter().all(|&started| process.is_request_done(Request(started)).unwrap_or(true));
+    let leaving = Leaving::of(&guard, handle);
+    cx.wait(&mut guard, &leaving, |process| {
+        let done = leaving.is_done(process);
         let at_work = process.engine.is_at_work_on(context) || process.performs_on(context);
         (done && !process.engine.is_busy() && !at_work).then_some(())
     })?;

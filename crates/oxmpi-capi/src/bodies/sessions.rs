@@ -13,7 +13,7 @@ use oxmpi_core::errhandler::Target;
 use oxmpi_core::info::Info;
 use oxmpi_core::library::{Session as Opened, World};
 use oxmpi_core::request::PoolId;
-use oxmpi_core::wait::waiting::Unending;
+use oxmpi_core::wait::waiting::Receivers;
 use std::cell::Cell;
 use std::ffi::c_int;
 
@@ -78,7 +78,7 @@ pub fn session_finalize(cx: &Call, session: &Cell<Session>) -> Result<()> {
     let mut guard = cx.enter()?;
     let mark = guard.pool_slot(PoolId::Session(handle))?.0.as_ref().map(|pool| pool.mark());
     if let Some(mark) = mark {
-        cx.wait(&mut guard, &Unending, |process| match process.pool_slot(PoolId::Session(handle)) {
+        cx.wait(&mut guard, &Receivers, |process| match process.pool_slot(PoolId::Session(handle)) {
             Ok((Some(pool), engine)) => pool.is_flushed(engine, mark).then_some(()),
             _ => Some(()),
         })?;

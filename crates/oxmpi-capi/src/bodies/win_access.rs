@@ -46,6 +46,7 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
 #[inline(always)]
 pub fn put(cx: &Call, origin_addr: SourceArg, target: At, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
+    guard.check_access(cx.fun, (origin_addr.count, origin_addr.datatype), target);
     let from = origin_addr.address();
     let Some(bytes) = origin_addr.plain_bytes() else { return put_general(&mut guard, origin_addr, target, win) };
     match try_plain(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
@@ -77,6 +78,7 @@ fn put_general(guard: &mut Guard, origin: SourceArg, target: At, win: Win) -> Re
 #[inline(always)]
 pub fn get(cx: &Call, origin_addr: TargetArg, target: At, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
+    guard.check_access(cx.fun, (origin_addr.count, origin_addr.datatype), target);
     let to = origin_addr.address();
     let Some(bytes) = origin_addr.plain_bytes() else { return get_general(&mut guard, origin_addr, target, win) };
     match try_plain(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {

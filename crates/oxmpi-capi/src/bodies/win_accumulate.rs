@@ -73,6 +73,7 @@ unsafe fn long(
 #[inline(always)]
 pub fn accumulate(cx: &Call, origin_addr: SourceArg, target: At, op: Op, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
+    guard.check_operand(cx.fun, (origin_addr.count, origin_addr.datatype), target, op);
     // SAFETY: there is no result.
     if op != MPI_NO_OP && unsafe { try_op(&mut guard, origin_addr, std::ptr::null_mut(), target, op, win)? } {
         return Ok(());
@@ -90,6 +91,7 @@ pub fn get_accumulate(
     win: Win,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
+    guard.check_access(cx.fun, (result_addr.count, result_addr.datatype), target);
     let (result, count) = (result_addr.address(), result_addr.count);
     let fits = is_like(result, count, result_addr.datatype, target);
     // SAFETY: the result has as many elements of the same type as the target.

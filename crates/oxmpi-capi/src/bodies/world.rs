@@ -48,6 +48,7 @@ pub fn finalize(cx: &Call) -> Result<()> {
     drop(cx.enter_world()?);
     // MPI_COMM_SELF is freed first, so that the program's callbacks run while MPI still works.
     cx.library().delete_attributes(Object::Comm(MPI_COMM_SELF))?;
+    leaving::tell_what_is_left(cx);
     let mismatch = comm::compare_at_end(cx)?.map(|error| raise::tell(cx, On::Comm(MPI_COMM_WORLD), error));
     let mut guard = cx.enter_world()?;
     guard.end_world();

@@ -47,7 +47,7 @@ entry! {
 
 entry! {
     MPI_Comm_f2c PMPI_Comm_f2c oxmpi_Comm_f2c(comm: Fint) -> Comm
-        => handles::comm_fromint(comm)
+        => handles::comm_fromint(oxmpi_abi::foreign_integers::standard(oxmpi_abi::foreign_integers::COMMS, comm))
 }
 
 entry! {
@@ -57,7 +57,8 @@ entry! {
 
 entry! {
     MPI_Errhandler_f2c PMPI_Errhandler_f2c oxmpi_Errhandler_f2c(errhandler: Fint) -> Errhandler
-        => handles::errhandler_fromint(errhandler)
+        => handles::errhandler_fromint(oxmpi_abi::foreign_integers::standard(oxmpi_abi::foreign_integers::ERRHANDLERS,
+            errhandler))
 }
 
 entry! {
@@ -67,7 +68,7 @@ entry! {
 
 entry! {
     MPI_File_f2c PMPI_File_f2c oxmpi_File_f2c(file: Fint) -> File
-        => handles::file_fromint(file)
+        => handles::file_fromint(oxmpi_abi::foreign_integers::standard(oxmpi_abi::foreign_integers::FILES, file))
 }
 
 entry! {
@@ -77,7 +78,7 @@ entry! {
 
 entry! {
     MPI_Group_f2c PMPI_Group_f2c oxmpi_Group_f2c(group: Fint) -> Group
-        => handles::group_fromint(group)
+        => handles::group_fromint(oxmpi_abi::foreign_integers::standard(oxmpi_abi::foreign_integers::GROUPS, group))
 }
 
 entry! {
@@ -87,7 +88,7 @@ entry! {
 
 entry! {
     MPI_Info_f2c PMPI_Info_f2c oxmpi_Info_f2c(info: Fint) -> Info
-        => handles::info_fromint(info)
+        => handles::info_fromint(oxmpi_abi::foreign_integers::standard(oxmpi_abi::foreign_integers::INFOS, info))
 }
 
 entry! {
@@ -97,7 +98,8 @@ entry! {
 
 entry! {
     MPI_Message_f2c PMPI_Message_f2c oxmpi_Message_f2c(message: Fint) -> Message
-        => handles::message_fromint(message)
+        => handles::message_fromint(oxmpi_abi::foreign_integers::standard(oxmpi_abi::foreign_integers::MESSAGES,
+            message))
 }
 
 entry! {
@@ -107,7 +109,7 @@ entry! {
 
 entry! {
     MPI_Op_f2c PMPI_Op_f2c oxmpi_Op_f2c(op: Fint) -> Op
-        => handles::op_fromint(op)
+        => handles::op_fromint(oxmpi_abi::foreign_integers::standard(oxmpi_abi::foreign_integers::OPS, op))
 }
 
 entry! {
@@ -117,7 +119,8 @@ entry! {
 
 entry! {
     MPI_Request_f2c PMPI_Request_f2c oxmpi_Request_f2c(request: Fint) -> Request
-        => handles::request_fromint(request)
+        => handles::request_fromint(oxmpi_abi::foreign_integers::standard(oxmpi_abi::foreign_integers::REQUESTS,
+            request))
 }
 
 entry! {
@@ -127,7 +130,8 @@ entry! {
 
 entry! {
     MPI_Session_f2c PMPI_Session_f2c oxmpi_Session_f2c(session: Fint) -> Session
-        => handles::session_fromint(session)
+        => handles::session_fromint(oxmpi_abi::foreign_integers::standard(oxmpi_abi::foreign_integers::SESSIONS,
+            session))
 }
 
 entry! {
@@ -137,7 +141,8 @@ entry! {
 
 entry! {
     MPI_Type_f2c PMPI_Type_f2c oxmpi_Type_f2c(datatype: Fint) -> Datatype
-        => handles::type_fromint(datatype)
+        => handles::type_fromint(oxmpi_abi::foreign_integers::standard(oxmpi_abi::foreign_integers::DATATYPES,
+            datatype))
 }
 
 entry! {
@@ -147,7 +152,7 @@ entry! {
 
 entry! {
     MPI_Win_f2c PMPI_Win_f2c oxmpi_Win_f2c(win: Fint) -> Win
-        => handles::win_fromint(win)
+        => handles::win_fromint(oxmpi_abi::foreign_integers::standard(oxmpi_abi::foreign_integers::WINS, win))
 }
 
 entry! {

@@ -77,6 +77,13 @@ const TIMES_LEFT: u32 = 2;
 /// The most questions and answers that are kept: others come again.
 const MOST: usize = 256;
 
+impl CallNews {
+    /// Whether no rank was found to have left the call that this one waits in.
+    pub(super) fn is_nobody_left(&self) -> bool {
+        self.left.is_empty()
+    }
+}
+
 impl Told {
     fn answers(&self, question: &Question) -> bool {
         self.position.context == question.context
@@ -97,7 +104,7 @@ impl Messages {
     pub fn ask_calls(&mut self, peers: &[Peer], context: u32) {
         let wait = self.calls.wait;
         for &peer in peers {
-            self.tell(peer, Control::new(ASK_CALL, [wait.into(), context.into(), 0, 0]));
+            self.send_control_packet(peer, Control::new(ASK_CALL, [wait.into(), context.into(), 0, 0]));
         }
     }
 
@@ -108,7 +115,7 @@ impl Messages {
         let (now, later): (Vec<Question>, _) = self.calls.questions.iter().partition(|question| told.answers(question));
         self.calls.questions = later;
         for question in now {
-            self.tell(question.peer, told.control(question.wait));
+            self.send_control_packet(question.peer, told.control(question.wait));
         }
         self.calls.told.retain(|other| other.news != news);
         self.calls.told.push(told);
@@ -159,7 +166,7 @@ impl Messages {
             }
         }
         for answer in answers {
-            self.tell(peer, answer);
+            self.send_control_packet(peer, answer);
         }
         Arrived::Done(false)
     }

@@ -82,6 +82,11 @@ impl Engine {
         self.rx.use_tcp(&mut self.messages.tx, connector, arrivals)
     }
 
+    /// Links to other nodes go over an endpoint of libfabric from now on; its name, or why there is none.
+    pub fn use_fabric(&mut self, provider: Option<&str>) -> Result<String, String> {
+        self.rx.use_fabric(&mut self.messages.tx, provider)
+    }
+
     /// A connection that this process and a peer have agreed on becomes their link.
     pub fn adopt(&mut self, peer: Peer, connection: OwnedFd) -> io::Result<()> {
         self.rx.adopt(&mut self.messages.tx, peer, connection)

@@ -18,7 +18,7 @@ impl Messages {
         let bytes = buf.len();
         if let Some(recv) = self.posted.take_match(&envelope) {
             let send = self.ops.insert(Op::Send(SendOp::new(*route, buf, Phase::ToOffer)));
-            self.begin(recv, &envelope, bytes as u64);
+            self.begin(recv, &envelope, bytes as u64, route.signature);
             self.deliver_loopback(recv, send);
             self.ops.take_outcome(send);
             return None;
@@ -30,13 +30,15 @@ impl Messages {
                 bytes: bytes as u64,
                 body: Body::Stored(oxmpi_transport::local::pack(&buf)),
                 offer: None,
+                signature: route.signature,
             };
             self.account_stored(from, message.weight(), 0);
             self.unexpected.push(envelope, message);
             return None;
         }
         let op = self.ops.insert(Op::Send(SendOp::new(*route, buf, Phase::ToOffer)));
-        let message = Message { from, bytes: bytes as u64, body: Body::Own(op), offer: None };
+        let message =
+            Message { from, bytes: bytes as u64, body: Body::Own(op), offer: None, signature: route.signature };
         self.account_stored(from, message.weight(), 0);
         let id = self.unexpected.push(envelope, message);
         if let Some(send) = self.ops.send_mut(op) {

@@ -5,11 +5,13 @@
 //!               large or synchronous: an offer that waits        OFFER
 //! protocol.rs   which of the two, decided in one place
 //! recv.rs       packets meet posted receives, or are kept        (matching/)
+//! here.rs       short messages that are here when they are received
 //! transfers.rs  messages that were offered: the links move their bytes, the engine says when and tells the peer
 //! loopback.rs   messages to oneself
 //! network.rs    messages between nodes
 //! calls.rs      in which collective call processes of other nodes wait
 //! foreign.rs    processes of other jobs come and go
+//! quiet.rs      whether anything moves by itself
 //! ops.rs        operations under way, and how they ended
 //! ```
 //!
@@ -18,22 +20,28 @@
 
 mod calls;
 mod foreign;
+mod here;
 mod loopback;
 mod network;
 mod ops;
 mod protocol;
+mod quiet;
 mod recv;
 mod send;
 mod transfers;
 
-use crate::matching::{MessageId, PostedQueue, UnexpectedQueue};
+use crate::check;
+use crate::check::calls::{CallRecord, MOST_EARLY};
+use crate::matching::{Envelope, MessageId, PostedQueue, UnexpectedQueue};
 use ops::Ops;
 use oxmpi_abi::constants::MPI_ERR_INTERN;
 use oxmpi_abi::{Error, Status};
+use oxmpi_base::valgrind;
+use oxmpi_datatype::Signature;
 use oxmpi_transport::transfer::{self, Control};
 use oxmpi_transport::{
-    ASK_CALL, Armed, EAGER, Incoming, Life, Links, MORE, NodeMemory, OFFER, Outgoing, Packet, Peer, PeerTable,
-    TELL_CALL,
+    ASK_CALL, Armed, CALL_RECORD, EAGER, Incoming, Life, Links, MORE, NodeMemory, OFFER, Outgoing, Packet, Peer,
+    PeerTable, SIGNATURE, TELL_CALL,
 };
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -64,6 +72,7 @@ pub struct Engine {
     messages: Messages,
     /// The sender that `progress` serves first.
     first_sender: usize,
+    last_sender: here::LastSender,
 }
 
 /// All of an [`Engine`] but the receiving half of the links.
@@ -81,6 +90,10 @@ pub struct Messages {
     pressure_news: Vec<Peer>,
     /// Which collective calls processes of other nodes wait in.
     calls: calls::CallNews,
+    /// Collective calls of others that have arrived, for `--check`.
+    call_records: Vec<CallRecord>,
+    /// The number of packets about transfers.
+    told: u64,
 }
 
 impl Deref for Engine {
@@ -108,6 +121,8 @@ struct PeerState {
     /// Bytes of this peer's messages that are stored here.
     stored: usize,
     pressed: bool,
+    /// What the next message of this peer says about its type.
+    signature: Signature,
 }
 
 enum Queued {
@@ -132,6 +147,10 @@ impl Engine {
         if !single_copy {
             tx.forbid_copies();
         }
+        if valgrind::is_on() {
+            // It does not see what other processes write into this one.
+            tx.stream_messages();
+        }
         tx.on_open(protocol::explain_link);
         let ranks = tx.node().ranks();
         let messages = Messages {
@@ -144,8 +163,10 @@ impl Engine {
             transfers: Vec::new(),
             pressure_news: Vec::new(),
             calls: calls::CallNews::default(),
+            call_records: Vec::new(),
+            told: 0,
         };
-        Engine { rx, messages, first_sender: 0 }
+        Engine { rx, messages, first_sender: 0, last_sender: here::LastSender::default() }
     }
 
     /// Moves all messages that can move. `true` when an operation may have completed.
@@ -155,6 +176,7 @@ impl Engine {
         if self.rx.has_foreign_news(self.messages.tx.node()) {
             moved = self.see_foreign_senders();
         }
+        let mut matched = false;
         let senders = self.rx.senders(&mut self.messages.tx);
         // The first place rotates, so that no sender starves behind another's flood of packets.
         let next = |index: usize| if index + 1 < senders { index + 1 } else { 0 };
@@ -164,7 +186,7 @@ impl Engine {
             // A sender that has been refused is gone from the list.
             let Some(peer) = self.rx.sender(index) else { break };
             if !self.rx.is_empty(peer) {
-                moved |= self.drain(peer);
+                matched |= self.drain(peer, matched);
             }
             index = next(index);
         }
@@ -172,7 +194,7 @@ impl Engine {
         if !(transfers.is_empty() && waiting_queues.is_empty() && pressure_news.is_empty()) {
             moved |= self.progress_slow();
         }
-        moved
+        moved | matched
     }
 
     /// Handles every packet that has arrived, however many there are: for a caller that is about to
@@ -189,7 +211,7 @@ impl Engine {
         let senders: Vec<Peer> = (0..senders).filter_map(|index| self.rx.sender(index)).collect();
         for peer in senders {
             while self.rx.next(peer).is_some() {
-                self.drain(peer);
+                self.drain(peer, false);
             }
         }
     }
@@ -204,12 +226,11 @@ impl Engine {
         self.push_queues() | self.push_transfers()
     }
 
-    /// Handles packets from one peer. Once a packet has matched a receive, a later packet that
-    /// would have to be stored is left in the ring: its receive is probably about to be posted.
+    /// Handles packets from one peer. Once a packet has matched a receive (`matched`: one of another peer in the same turn),
+    /// a later packet that would have to be stored is left in the ring: its receive is probably about to be posted.
     #[inline(never)]
-    fn drain(&mut self, peer: Peer) -> bool {
+    fn drain(&mut self, peer: Peer, mut matched: bool) -> bool {
         let messages = &mut self.messages;
-        let mut matched = false;
         for _ in 0..BATCH {
             let Some(packet) = self.rx.next(peer) else { break };
             let arrived = match packet.kind() {
@@ -285,12 +306,52 @@ impl Messages {
             transfer::WITHDRAW => self.arrive_withdraw(peer, packet),
             ASK_CALL => self.arrive_question(peer, packet),
             TELL_CALL => self.arrive_call(peer, packet),
+            SIGNATURE => {
+                self.peers.at(peer).signature = Signature::from_word(packet.word(0));
+                Arrived::Done(false)
+            }
+            CALL_RECORD => {
+                let record = CallRecord::read(peer, [0, 1, 2, 3].map(|index| packet.word(index)));
+                self.note_call_record(record);
+                Arrived::Done(true)
+            }
             _ => Arrived::Wrong("a kind that does not exist"),
         }
     }
 
+    /// Sends a record of a collective call.
+    pub(crate) fn tell_record(&mut self, peer: Peer, record: Control) {
+        if peer == self.tx.own() {
+            return;
+        }
+        self.tell(peer, record);
+    }
+
+    fn note_call_record(&mut self, record: CallRecord) {
+        if check::is_on() && self.call_records.len() < MOST_EARLY {
+            self.call_records.push(record);
+        }
+    }
+
+    pub(crate) fn take_call_records(&mut self) -> Vec<CallRecord> {
+        std::mem::take(&mut self.call_records)
+    }
+
+    /// Messages of programs that no receive has matched, and their lengths.
+    pub(crate) fn unreceived(&self) -> impl Iterator<Item = (Envelope, u64)> {
+        // Contexts of communicators are even; odd ones, and negative tags, are the library's own.
+        let is_users = |envelope: &Envelope| envelope.context.is_multiple_of(2) && envelope.tag >= 0;
+        let all = self.unexpected.iter().map(|(_, envelope, message)| (envelope, message.bytes()));
+        all.filter(move |(envelope, _)| is_users(envelope))
+    }
+
     /// Sends a packet about a transfer, now or as soon as the link has room.
     fn tell(&mut self, peer: Peer, control: Control) {
+        self.told += 1;
+        self.send_control_packet(peer, control);
+    }
+
+    fn send_control_packet(&mut self, peer: Peer, control: Control) {
         if !self.peers.at(peer).queue.is_empty() || self.tx.tell(peer, &control).is_err() {
             self.enqueue_control(peer, control);
         }

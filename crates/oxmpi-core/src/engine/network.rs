@@ -28,6 +28,21 @@ impl Engine {
         self.messages.tx.travelled(peer)
     }
 
+    /// The frames that this process has sent to some peers over the network, and those that it has received from them.
+    pub fn frames_with(&self, is_meant: impl Fn(Peer) -> bool) -> (u64, u64) {
+        self.messages.tx.frames_with(is_meant)
+    }
+
+    /// Whether a peer of another node has finalized the world, and all that it sent has come.
+    pub fn has_finalized(&self, peer: Peer) -> bool {
+        self.messages.tx.has_finalized(peer)
+    }
+
+    /// Whether all messages to and from a peer of another node are counted.
+    pub fn counts_frames_with(&self, peer: Peer) -> bool {
+        self.messages.tx.counts_frames_with(peer)
+    }
+
     /// The connections to processes of other nodes, and the packets of TCP that had to be sent again on them.
     pub fn connections(&self) -> (usize, u64) {
         self.messages.tx.connections()
@@ -53,7 +68,7 @@ impl Engine {
     fn read_far(&mut self, peer: Peer) -> bool {
         let mut moved = false;
         loop {
-            moved |= self.drain(peer);
+            moved |= self.drain(peer, false);
             if !self.pull(peer) {
                 return moved;
             }
@@ -73,7 +88,7 @@ impl Engine {
             self.rx.read_as_packets(peer);
             return false;
         };
-        let RecvOp { buf, cursor, phase } = recv;
+        let RecvOp { buf, cursor, phase, .. } = recv;
         let room = buf.len() - cursor.position();
         let most = match phase {
             Phase::Moving(transfer) if word.is_some() && transfer.peer() == peer => transfer.stream_left(),

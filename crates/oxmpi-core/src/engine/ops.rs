@@ -103,6 +103,11 @@ impl Default for Ops {
 }
 
 impl Ops {
+    /// How many operations have ended.
+    pub fn over(&self) -> u64 {
+        self.over
+    }
+
     #[inline]
     pub fn insert(&mut self, op: Op) -> OpId {
         let id = self.next_id();

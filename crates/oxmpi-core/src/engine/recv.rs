@@ -3,18 +3,21 @@
 
 use super::foreign::source;
 use super::ops::{Op, OpId, Outcome};
-use super::{Arrived, Assembly, Engine, Messages, SYNC};
+use super::{Arrived, Assembly, Messages, SYNC};
+use crate::check::{self, message::Expected};
 use crate::matching::{Envelope, MessageId, Pattern, PostedId};
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Status};
-use oxmpi_datatype::{Cursor, Target};
+use oxmpi_datatype::{Cursor, Signature, Target};
 use oxmpi_transport::transfer::{RecvTransfer, RemoteOffer, RemoteRegion};
-use oxmpi_transport::{EAGER, INLINE_BYTES, Packet, Peer, RING_EAGER};
+use oxmpi_transport::{INLINE_BYTES, Packet, Peer, RING_EAGER};
 
 pub(super) struct RecvOp {
     pub buf: Target<'static>,
     pub cursor: Cursor,
     pub phase: Phase,
+    /// The type of the buffer, while programs are checked.
+    pub expected: Option<Expected>,
 }
 
 pub(super) enum Phase {
@@ -43,6 +46,8 @@ pub struct Message {
     pub(super) body: Body,
     /// Set when the sender waits for the match, and may withdraw the message until then.
     pub(super) offer: Option<RemoteOffer>,
+    /// What it says about its type.
+    pub(super) signature: Signature,
 }
 
 pub(super) enum Body {
@@ -84,48 +89,24 @@ impl Message {
     }
 }
 
-impl Engine {
-    /// Receives a message of one packet without bookkeeping, if it matches and is at the head of
-    /// `peer`'s ring, or comes there within so many looks. `None`: [`Engine::recv`] shall receive,
-    /// whatever comes.
-    #[inline(always)]
-    pub fn recv_small(&mut self, peer: Peer, pattern: &Pattern, buf: &Target<'_>, looks: usize) -> Option<Status> {
-        if !self.posted.is_empty() || !self.unexpected.is_empty() {
-            return None;
-        }
-        let packet = self.rx.await_local(peer, looks)?;
-        if packet.kind() != EAGER {
-            return None;
-        }
-        let head = packet.head();
-        let bytes = head.aux as usize;
-        let envelope = Envelope { context: head.context, source: head.source, tag: head.tag };
-        if head.flags != 0 || bytes > packet.room(0) || bytes > buf.len() || !pattern.matches(&envelope) {
-            return None;
-        }
-        if bytes <= INLINE_BYTES {
-            packet.unpack_inline(bytes, buf);
-        } else {
-            packet.unpack(0, bytes, buf, &mut Cursor::new());
-        }
-        let size = packet.size();
-        self.rx.pop(peer, size, self.messages.tx.node());
-        Some(Status::new(head.source, head.tag, bytes as u64))
-    }
-}
-
 impl Messages {
     /// Starts a receive.
     #[inline(always)]
     pub fn recv(&mut self, pattern: Pattern, buf: Target<'static>) -> OpId {
+        self.recv_as(pattern, buf, None)
+    }
+
+    /// Starts a receive of a type that is compared with the message's.
+    #[inline(always)]
+    pub fn recv_as(&mut self, pattern: Pattern, buf: Target<'static>, expected: Option<Expected>) -> OpId {
         if !self.unexpected.is_empty()
             && let Some((id, envelope, message)) = self.take_unexpected(&pattern, false)
         {
-            return self.recv_stored(&envelope, message, Some(id), buf);
+            return self.recv_stored(&envelope, message, Some(id), buf, expected);
         }
         let op = self.ops.next_id();
         let posted = self.posted.post(pattern, op);
-        self.ops.fill(op, Op::Recv(RecvOp { buf, cursor: Cursor::new(), phase: Phase::Posted(posted) }));
+        self.ops.fill(op, Op::Recv(RecvOp { buf, cursor: Cursor::new(), phase: Phase::Posted(posted), expected }));
         op
     }
 
@@ -136,8 +117,10 @@ impl Messages {
         message: Message,
         id: Option<MessageId>,
         buf: Target<'static>,
+        expected: Option<Expected>,
     ) -> OpId {
-        let op = self.ops.insert(Op::Recv(RecvOp { buf, cursor: Cursor::new(), phase: Phase::Arriving }));
+        let phase = Phase::Arriving;
+        let op = self.ops.insert(Op::Recv(RecvOp { buf, cursor: Cursor::new(), phase, expected }));
         self.deliver(op, envelope, message, id);
         op
     }
@@ -162,7 +145,18 @@ impl Messages {
 
     /// Starts the receive of a message from [`Messages::take_message`].
     pub fn recv_message(&mut self, envelope: &Envelope, message: Message, buf: Target<'static>) -> OpId {
-        self.recv_stored(envelope, message, None, buf)
+        self.recv_message_as(envelope, message, buf, None)
+    }
+
+    /// The same with a type that is compared with the message's.
+    pub fn recv_message_as(
+        &mut self,
+        envelope: &Envelope,
+        message: Message,
+        buf: Target<'static>,
+        expected: Option<Expected>,
+    ) -> OpId {
+        self.recv_stored(envelope, message, None, buf, expected)
     }
 
     /// Cancels a receive that no message has matched.
@@ -207,7 +201,7 @@ impl Messages {
 
     /// Gives a message to a receive. `id` names the message if it may still be arriving.
     fn deliver(&mut self, op: OpId, envelope: &Envelope, message: Message, id: Option<MessageId>) {
-        let Some(room) = self.begin(op, envelope, message.bytes) else { return };
+        let Some(room) = self.begin(op, envelope, message.bytes, message.signature) else { return };
         match message.body {
             Body::Small(bytes) => self.unpack_stored(op, &bytes[..(message.bytes as usize).min(room)]),
             Body::Stored(bytes) => {
@@ -237,8 +231,12 @@ impl Messages {
 
     /// Stores the expected outcome of a receive; returns the room in its buffer.
     #[inline]
-    pub(super) fn begin(&mut self, op: OpId, envelope: &Envelope, bytes: u64) -> Option<usize> {
+    pub(super) fn begin(&mut self, op: OpId, envelope: &Envelope, bytes: u64, signature: Signature) -> Option<usize> {
         let recv = self.ops.recv_mut(op)?;
+        if let Some(expected) = &recv.expected {
+            expected.matched(self.tx.node(), &recv.buf);
+            expected.compare(self.tx.node(), envelope, bytes, signature);
+        }
         let room = recv.buf.len();
         recv.phase = Phase::Arriving;
         let error = if bytes > room as u64 { Some(truncated(envelope, bytes, room)) } else { None };
@@ -304,7 +302,8 @@ impl Messages {
         let here = bytes.min(packet.room(0));
         match self.posted.take_match(envelope) {
             Some(op) => {
-                let Some(room) = self.begin(op, envelope, bytes as u64) else { return Arrived::Done(false) };
+                let signature = self.arriving_signature(peer);
+                let Some(room) = self.begin(op, envelope, bytes as u64, signature) else { return Arrived::Done(false) };
                 if let Some(recv) = self.ops.recv_mut(op) {
                     if bytes <= INLINE_BYTES {
                         packet.unpack_inline(bytes.min(room), &recv.buf);
@@ -357,7 +356,8 @@ impl Messages {
             return Arrived::Done(false);
         }
         self.posted.cancel(posted);
-        let Some(room) = self.begin(op, envelope, bytes as u64) else { return Arrived::Done(false) };
+        let signature = self.arriving_signature(peer);
+        let Some(room) = self.begin(op, envelope, bytes as u64, signature) else { return Arrived::Done(false) };
         if let Some(recv) = self.ops.recv_mut(op) {
             packet.unpack(16, bytes.min(room), &recv.buf, &mut recv.cursor);
         }
@@ -378,7 +378,8 @@ impl Messages {
             Some((posted, &op)) => {
                 if self.tx.claim(peer, offer) {
                     self.posted.cancel(posted);
-                    if self.begin(op, &envelope, bytes).is_some() {
+                    let signature = self.arriving_signature(peer);
+                    if self.begin(op, &envelope, bytes, signature).is_some() {
                         self.start_transfer(op, peer, offer, region, bytes);
                     }
                     return Arrived::Done(true);
@@ -386,12 +387,19 @@ impl Messages {
             }
             None if defer_unmatched => return Arrived::Deferred,
             None => {
-                let message = Message { from: peer, bytes, body: Body::Offered(region), offer: Some(offer) };
+                let signature = self.arriving_signature(peer);
+                let message = Message { from: peer, bytes, body: Body::Offered(region), offer: Some(offer), signature };
                 self.account_stored(peer, message.weight(), 0);
                 self.unexpected.push(envelope, message);
             }
         }
         Arrived::Done(false)
+    }
+
+    /// What a message that has just arrived says about its type.
+    #[inline]
+    fn arriving_signature(&mut self, peer: Peer) -> Signature {
+        if check::is_on() { std::mem::take(&mut self.peers.at(peer).signature) } else { Signature::NONE }
     }
 
     /// Stores a message that no receive matches yet.
@@ -414,7 +422,8 @@ impl Messages {
             packet.append_to(prefix, here, &mut stored);
             Body::Stored(stored)
         };
-        let message = Message { from: peer, bytes: bytes as u64, body, offer };
+        let signature = self.arriving_signature(peer);
+        let message = Message { from: peer, bytes: bytes as u64, body, offer, signature };
         self.account_stored(peer, message.weight(), 0);
         let id = self.unexpected.push(envelope, message);
         if here < bytes {

@@ -7,9 +7,10 @@ use super::protocol::{self, Mode, Protocol};
 use super::{Messages, Queued, SYNC};
 use crate::explain;
 use crate::matching::MessageId;
-use oxmpi_datatype::{Cursor, OwnedBytes, Source};
-use oxmpi_transport::transfer::{Quiet, SendTransfer, Withdrawal};
-use oxmpi_transport::{EAGER, Full, Head, MORE, OFFER, Peer, RING_PART};
+use oxmpi_base::valgrind;
+use oxmpi_datatype::{Cursor, OwnedBytes, Signature, Source};
+use oxmpi_transport::transfer::{Control, Quiet, SendTransfer, Withdrawal};
+use oxmpi_transport::{EAGER, Full, Head, MORE, OFFER, Peer, RING_PART, SIGNATURE};
 
 /// The destination of a message, and how the receiver identifies it.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,8 @@ pub struct Route {
     /// The sender's rank in the communicator.
     pub source: i32,
     pub tag: i32,
+    /// What the message says about its type, while programs are checked.
+    pub signature: Signature,
 }
 
 impl Route {
@@ -110,6 +113,9 @@ impl Messages {
     /// Starts a send. `None`: it is complete and the buffer may be reused.
     #[inline]
     pub fn send(&mut self, mode: Mode, route: &Route, buf: Source<'static>) -> Option<OpId> {
+        if valgrind::is_on() {
+            buf.check_defined();
+        }
         if route.peer == self.tx.own() {
             return self.send_loopback(mode, route, buf);
         }
@@ -212,6 +218,9 @@ impl Messages {
         let cut = self.tx.caps(peer).cut;
         let mut pushed = Pushed::Nothing;
         if cursor.position() == 0 {
+            if !self.tell_signature(route) {
+                return pushed;
+            }
             let part = if len <= cut.whole { len } else { cut.first };
             if self.tx.send_first(peer, &route.head(EAGER, 0, len as u32), &[], buf, cursor, part) == Err(Full) {
                 return pushed;
@@ -229,9 +238,19 @@ impl Messages {
         Pushed::All
     }
 
+    /// Tells what the next message says about its type; `false` while there is no room. Told again when the message itself
+    /// finds no room: the last one counts.
+    fn tell_signature(&mut self, route: &Route) -> bool {
+        route.signature.is_none()
+            || self.tx.tell(route.peer, &Control::new(SIGNATURE, [route.signature.word(), 0, 0, 0])).is_ok()
+    }
+
     /// Offers a message to its receiver. A short one travels with the offer.
     fn push_offer(&mut self, op: OpId, send: &mut SendOp) -> bool {
         let (peer, len) = (send.route.peer, send.buf.len());
+        if !self.tell_signature(&send.route) {
+            return false;
+        }
         let pressed = self.tx.under_pressure(peer);
         let offered = match protocol::offered(self.tx.caps(peer), len, pressed) {
             Protocol::OfferWithBytes => {
@@ -268,12 +287,15 @@ impl Messages {
     }
 
     /// Copies the bytes of a message that is being sent, so that its buffer is free before the receiver has taken it all; the
-    /// caller detaches the operation. `false`: its bytes do not go as packets, or not yet.
+    /// caller detaches the operation. `false`: its bytes do not go as packets, or not yet, or the
+    /// receiver reads them where they lie.
     #[expect(unsafe_code, reason = "lends memory of the engine's own to an operation")]
     pub fn keep_copy(&mut self, op: OpId) -> bool {
         let Some(send) = self.ops.send_mut(op) else { return false };
-        if !matches!(send.phase, Phase::Eager | Phase::Offered(SendTransfer::Stream { .. })) {
-            return false;
+        match send.phase {
+            Phase::Eager => {}
+            Phase::Offered(SendTransfer::Stream { receive, .. }) if !self.tx.is_lending(send.route.peer, receive) => {}
+            _ => return false,
         }
         let bytes = OwnedBytes::packed(&send.buf);
         // SAFETY: the operation owns the bytes, and drops them after its end.

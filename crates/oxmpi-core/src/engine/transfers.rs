@@ -109,7 +109,7 @@ impl Messages {
     pub(super) fn arrive_data(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
         const WRONG: Arrived = Arrived::Wrong("bytes for a receive that it was not asked for");
         let Some((op, Op::Recv(recv))) = self.ops.named(packet.bulk_word()) else { return WRONG };
-        let RecvOp { phase: recv::Phase::Moving(transfer), buf, cursor } = recv else { return WRONG };
+        let RecvOp { phase: recv::Phase::Moving(transfer), buf, cursor, .. } = recv else { return WRONG };
         if transfer.peer() != peer {
             return WRONG;
         }

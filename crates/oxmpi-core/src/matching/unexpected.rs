@@ -179,6 +179,7 @@ impl<T> UnexpectedQueue<T> {
             return NIL;
         }
         match Class::of(pattern) {
+            None if self.exact.pattern(self.oldest) == *pattern => self.oldest,
             None => self.exact.first(pattern),
             Some(class) => self.search_wild(class, pattern),
         }

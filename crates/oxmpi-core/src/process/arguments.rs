@@ -9,7 +9,7 @@ use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_base::huge;
-use oxmpi_datatype::Region;
+use oxmpi_datatype::{Region, Signature};
 
 impl Process {
     /// A buffer argument: pointer, count and type as the user passed them, checked as far as
@@ -63,7 +63,7 @@ impl Process {
         }
         if (dest as u32) < comm.size() as u32 {
             let peer = comm.peer(dest);
-            return Ok(Some(Route { peer, context: comm.context, source: comm.rank, tag }));
+            return Ok(Some(Route { peer, context: comm.context, source: comm.rank, tag, signature: Signature::NONE }));
         }
         if dest == MPI_PROC_NULL { Ok(None) } else { Err(bad_rank(comm, dest, false)) }
     }

@@ -4,6 +4,7 @@
 use super::Process;
 use crate::agreement::{Agreement, Participants};
 use crate::board::Board;
+use crate::check;
 use crate::comm::Comm;
 use crate::contexts::{NOT_YET, agree};
 use crate::pending_comm::PendingComm;
@@ -63,6 +64,9 @@ impl Process {
         }
         if let Board::Ready(node) = std::mem::replace(&mut comm.board, Board::Refused) {
             self.leave_board(*node);
+        }
+        if check::is_on() {
+            self.forget_collectives(comm.context);
         }
         Ok(comm)
     }

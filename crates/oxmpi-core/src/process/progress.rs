@@ -1,6 +1,7 @@
 //! One step of everything that progresses by itself.
 
 use super::Process;
+use crate::check;
 
 impl Process {
     /// Moves messages, and everything that waits for them. `true` when something may have
@@ -8,6 +9,9 @@ impl Process {
     #[inline]
     pub fn progress(&mut self) -> bool {
         let mut moved = self.engine.progress();
+        if moved && check::is_on() {
+            self.compare_collectives();
+        }
         if !self.serving_windows.is_empty() {
             moved |= self.serve_windows();
         }

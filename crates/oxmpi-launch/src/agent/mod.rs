@@ -7,6 +7,7 @@
 
 mod order;
 mod ranks;
+mod rest;
 
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -27,6 +28,7 @@ use crate::hosts;
 use crate::input::FedInput;
 use crate::job;
 use crate::options::Settings;
+use crate::pbs;
 use crate::probe::Probe;
 use crate::reach::Listening;
 use crate::report::VERSION;
@@ -34,6 +36,7 @@ use crate::start::{Kept, Prepared, Refusal, Work};
 use crate::step;
 use crate::sys;
 use crate::watch::{AT_ONCE, MISSED, Watch};
+use rest::Rests;
 
 /// An agent that was late itself by more than this does not blame others.
 pub const LATE: Duration = Duration::from_secs(1);
@@ -48,7 +51,11 @@ pub fn run(start: Start) -> i32 {
             0
         }
         Err(error) if start == Start::InStep => {
-            step::report_failure(&error.to_string());
+            step::report_failure(&step::own_node(), &error.to_string());
+            1
+        }
+        Err(error) if start == Start::OfJob => {
+            step::report_failure(&pbs::own_host(), &error.to_string());
             1
         }
         Err(error) => {
@@ -65,6 +72,8 @@ pub enum Start {
     OverStream,
     /// Together with all others: it connects to `mpirun`.
     InStep,
+    /// As a task of a batch system's job: it connects to `mpirun`, too.
+    OfJob,
 }
 
 struct Agent {
@@ -106,6 +115,8 @@ struct Agent {
     missing: Option<(Box<FailedRank>, Instant)>,
     /// What was told of the ties to the processes that spawned the job; `None` if there are none.
     ties: Option<ParentTies>,
+    /// Deadlocks: what was told of the ranks.
+    rests: Rests,
     /// When the stream from above ended.
     left_at: Option<Instant>,
 }
@@ -147,6 +158,7 @@ impl Agent {
                 sys::take_stdio()?
             }
             Start::InStep => step::connect(&greeting)?,
+            Start::OfJob => pbs::connect(&greeting)?,
         };
         let now = Instant::now();
         let nobody = message::LauncherOrder { command: Vec::new(), also_here: false, agent: Vec::new(), step: None };
@@ -178,6 +190,7 @@ impl Agent {
             told_unread: false,
             missing: None,
             ties: None,
+            rests: Rests::new(now),
             left_at: None,
         })
     }
@@ -200,6 +213,7 @@ impl Agent {
                 self.on_event(event);
             }
             self.look_after_ranks(now);
+            self.look_at_rests(now);
             self.move_data();
             self.serve_connections(now);
             self.go_on_probing();
@@ -240,6 +254,7 @@ impl Agent {
             Phase::Running(watch, _) => watch.deadline(),
             _ => None,
         };
+        let rests = matches!(self.phase, Phase::Running(..)).then(|| self.rests.deadline());
         // Draining looks again soon, since the end of a pipe that nobody holds any more may be near.
         let drain = matches!(self.phase, Phase::Draining { .. }).then(|| now + Duration::from_millis(20));
         let leave = self.left_at.map(|at| (at + LEAVE).max(now + Duration::from_millis(20)));
@@ -247,7 +262,7 @@ impl Agent {
         let probe = self.probe.as_ref().and_then(|probe| probe.deadline(now));
         // After that, the heartbeats are often enough.
         let missing = self.missing.as_ref().map(|&(_, since)| since + MISSED).filter(|at| *at >= now);
-        [watch, drain, leave, door, probe, missing, self.back.deadline(now), self.branches.deadline()]
+        [watch, rests, drain, leave, door, probe, missing, self.back.deadline(now), self.branches.deadline()]
             .into_iter()
             .flatten()
             .fold(self.next_beat, Instant::min)
@@ -299,7 +314,7 @@ impl Agent {
         self.forward.close();
         match &mut self.phase {
             Phase::Running(watch, _) => {
-                watch.stop(AT_ONCE, true, now);
+                watch.stop(&AT_ONCE, true, now);
                 watch.send_due_signals(now);
             }
             _ => self.phase = Phase::Gone,
@@ -349,6 +364,14 @@ impl Agent {
             Down::Stop(how) => self.stop(how, now),
             Down::Missing(rank) => {
                 self.missing = Some((rank, now));
+                Ok(())
+            }
+            Down::Where => {
+                self.tell_places();
+                Ok(())
+            }
+            Down::Ask { question, ranks } => {
+                self.ask(question, &ranks, now);
                 Ok(())
             }
             Down::Taken(bytes) => self.forward.taken(bytes as usize),

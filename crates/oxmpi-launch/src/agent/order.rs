@@ -179,7 +179,7 @@ impl Agent {
                 let mut watch = Watch::new(ranks, mailbox, self.host.clone(), Vec::new());
                 self.branches.pids().for_each(|pid| watch.do_not_count(pid));
                 if let Some(refusal) = trouble {
-                    watch.stop(AT_ONCE, true, now);
+                    watch.stop(&AT_ONCE, true, now);
                     watch.send_due_signals(now);
                     self.tell_trouble(refusal);
                 }

@@ -1,5 +1,6 @@
 //! How an agent watches the ranks of its host, and ends them.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use oxmpi_agent::frame::BadFrame;
@@ -7,9 +8,14 @@ use oxmpi_agent::message::{FailedRank, ParentTies, RankPlace, Stop, Up};
 use oxmpi_boot::spawned::Message;
 
 use super::{Agent, Phase};
+use crate::deadlock::is_traced;
+use crate::findings;
+use crate::report::Place;
 use crate::start::Refusal;
 use crate::sys;
-use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_QUIET_FAILURE, AT_ONCE, Death, MISSED, Watch};
+use crate::watch::{
+    AFTER_FAILURE, AFTER_INTERRUPT, AFTER_LIMIT_ON_HOSTS, AFTER_QUIET_FAILURE, AT_ONCE, Death, MISSED, Steps, Watch,
+};
 
 impl Agent {
     pub(super) fn on_signal(&mut self, signal: i32, now: Instant) {
@@ -51,6 +57,10 @@ impl Agent {
             return;
         }
         let rank = failed_rank(watch, death);
+        if death.is_late {
+            // The others do not need it any more.
+            return self.tell(&Up::FailedLate(rank));
+        }
         self.tell_failure(rank);
     }
 
@@ -85,10 +95,11 @@ impl Agent {
     pub(super) fn tell_live(&mut self) {
         self.tell_ties(false);
         if let Phase::Running(watch, _) = &self.phase
-            && watch.live != self.told_live
+            && let running = watch.running()
+            && running != self.told_live
         {
-            self.told_live = watch.live;
-            self.tell(&Up::Live(self.told_live as u32));
+            self.told_live = running;
+            self.tell(&Up::Live(running as u32));
         }
     }
 
@@ -111,6 +122,7 @@ impl Agent {
         heard.into_iter().for_each(|message| self.on_spawned(message));
         self.tell_live();
         self.look_for_missing(now);
+        self.tell_findings();
         let Phase::Running(watch, _) = &mut self.phase else { return };
         let said = watch.take_said();
         let ended = watch.live == 0 && {
@@ -126,8 +138,21 @@ impl Agent {
             watch.note_groups_ended();
             self.look_for_missing(now);
         }
+        if ended {
+            self.tell_findings();
+        }
         if ended && let Phase::Running(watch, _) = &self.phase {
             self.phase = Phase::Draining { all_well: watch.all_well, bad_child: watch.bad_child };
+        }
+    }
+
+    /// Tells what the ranks have found wrong with the program.
+    fn tell_findings(&mut self) {
+        let Phase::Running(watch, _) = &self.phase else { return };
+        let (lines, lost) = findings::collect(watch);
+        if !lines.is_empty() || lost > 0 {
+            let lines = lines.into_iter().map(|(rank, finding, place)| (rank as u32, finding.line(), place)).collect();
+            self.tell(&Up::Findings { lines, lost: u32::try_from(lost).unwrap_or(u32::MAX) });
         }
     }
 
@@ -152,7 +177,7 @@ impl Agent {
             sys::SIGTSTP | sys::SIGCONT => watch.signal_everybody(signal),
             sys::SIGINT => {
                 self.tell_places();
-                self.stop_ranks(AFTER_INTERRUPT, true, now);
+                self.stop_ranks(&AFTER_INTERRUPT, true, now);
             }
             sys::SIGTERM | sys::SIGHUP | sys::SIGQUIT => {
                 watch.pass_on_end(signal, now);
@@ -171,16 +196,16 @@ impl Agent {
         }
         // Spawned jobs that are connected to a rank that failed end by themselves, and the others go on.
         let (steps, ends_spawned_jobs) = match how {
-            Stop::Failure => (AFTER_FAILURE, false),
-            Stop::TimeLimit => (AFTER_FAILURE, true),
-            Stop::QuietFailure => (AFTER_QUIET_FAILURE, false),
-            Stop::AtOnce => (AT_ONCE, true),
+            Stop::Failure => (&AFTER_FAILURE, false),
+            Stop::TimeLimit => (&AFTER_LIMIT_ON_HOSTS, true),
+            Stop::QuietFailure => (&AFTER_QUIET_FAILURE, false),
+            Stop::AtOnce => (&AT_ONCE, true),
         };
         self.stop_ranks(steps, ends_spawned_jobs, now);
         Ok(())
     }
 
-    pub(super) fn stop_ranks(&mut self, steps: crate::watch::Steps, ends_spawned_jobs: bool, now: Instant) {
+    pub(super) fn stop_ranks(&mut self, steps: &Steps, ends_spawned_jobs: bool, now: Instant) {
         self.told_failure = true;
         self.tell_ties(true);
         if let Phase::Running(watch, _) = &mut self.phase {
@@ -191,9 +216,23 @@ impl Agent {
 
     pub(super) fn tell_places(&mut self) {
         let Phase::Running(watch, _) = &self.phase else { return };
-        let place = |(rank, at, waits): (usize, crate::report::Where, Option<String>)| {
-            let (state, call) = at.words();
-            RankPlace { rank: rank as u32, state, call, waits }
+        // By their numbers in the job, as the places.
+        let numbers = 0..watch.ranks.list.len();
+        let numbers: HashMap<usize, usize> = numbers.map(|index| (watch.number_of(index), index)).collect();
+        let place = |place: Place| {
+            let (state, call) = place.at.words();
+            let index = numbers.get(&place.rank).copied();
+            let rests = index.and_then(|index| watch.ranks.rests_since(index));
+            RankPlace {
+                rank: place.rank as u32,
+                state,
+                call,
+                line: place.line,
+                waits: place.waits,
+                hint: index.and_then(|index| watch.ranks.hint(index)).filter(|hint| !hint.is_empty()),
+                rests: rests.map(|time| time.as_millis() as u64),
+                is_traced: index.and_then(|index| watch.pid_of(index)).is_some_and(is_traced),
+            }
         };
         let places = watch.places().into_iter().map(place).collect();
         self.tell(&Up::Places(places));

@@ -19,11 +19,14 @@ pub fn text(program: &str) -> String {
     out.push_str(
         "\nEnvironment: each rank gets OXMPI_RANK, OXMPI_SIZE, OXMPI_LOCAL_RANK, OXMPI_LOCAL_SIZE and OXMPI_APPNUM.\n\n\
          Signals: Ctrl-C stops the job and prints the MPI call that each rank is in; a second Ctrl-C kills the\n\
-         ranks at once. SIGUSR1 and SIGUSR2 are sent on to the ranks.\n\n\
+         ranks at once. SIGQUIT (Ctrl-\\) prints it and lets the job go on; a second one within 2 s ends it.\n\
+         SIGUSR1 and SIGUSR2 are sent on to the ranks.\n\n\
          Exit status:\n\
          \x20 0         all ranks ended with status 0, including those of spawned jobs\n\
          \x20 1 to 255  the exit status of the rank that failed first, or the code given to MPI_Abort (1 instead of 0)\n\
          \x20 128 + N   signal N killed a rank, or ended mpirun (130 after Ctrl-C)\n\
+         \x20 121       the ranks wait for each other for ever (OXMPI_DEADLOCK=report or off: the job goes on)\n\
+         \x20 122       with --check=error: the job ended well, and something is wrong with the program\n\
          \x20 124       the limit of --timeout was reached\n\
          \x20 126, 127  a program cannot be run, or was not found\n\
          \x20 2         the command line is wrong\n",

@@ -14,12 +14,15 @@ use std::time::Duration;
 use oxmpi_base::cpus::CpuSet;
 
 use crate::allocation::Found;
+use crate::check_options::Check;
+use crate::deadlock_mode::Mode;
 use crate::hosts::{self, Host};
 use crate::nodes::PretendNodes;
 use crate::output::Label;
 use crate::reach::Listening;
 use crate::share;
 use crate::slurm::Allocation;
+use oxmpi_boot::net::{self, Net};
 use table::{Key, Spec, dashed};
 pub use values::{BindTo, Level, MapBy, shell_words};
 
@@ -85,6 +88,11 @@ pub struct Settings {
     pub per_host: Option<usize>,
     pub universe_size: Option<usize>,
     pub timeout: Option<Duration>,
+    /// The time limit comes from the environment.
+    pub timeout_of_variable: bool,
+    /// What happens in a deadlock.
+    pub deadlock: Mode,
+    pub check: Check,
     pub keep_going: bool,
     pub label: Label,
     pub merge_stderr: bool,
@@ -182,6 +190,7 @@ impl Launcher {
             Launcher::Rsh => "rsh",
             Launcher::Local => "local",
             Launcher::Slurm => "slurm",
+            Launcher::Pbs => "pbs",
         }
     }
 }
@@ -195,6 +204,8 @@ pub enum Launcher {
     Local,
     /// One `srun` starts all agents, inside an allocation of Slurm.
     Slurm,
+    /// A `pbs_tmrsh` starts each agent, inside a job of PBS.
+    Pbs,
 }
 
 impl Settings {
@@ -332,7 +343,9 @@ impl Parser {
         };
         self.hosts = found.hosts.clone();
         if launcher.is_none() && !hosts::all_here(&self.hosts) {
-            self.cluster.launcher = found.launcher;
+            // The user's own command reaches hosts as ssh does, so it cannot stand for that of PBS.
+            self.cluster.launcher =
+                found.launcher.filter(|&found| found != Launcher::Pbs || self.cluster.command.is_none());
             self.cluster.command = self.cluster.command.take().or_else(|| found.command.clone());
         }
         self.request.settings.allocation = Some(found);
@@ -345,6 +358,14 @@ impl Parser {
         if cluster.port_range.is_none() {
             cluster.port_range = port_range_from_env()?;
         }
+        let deadlock = std::env::var_os("OXMPI_DEADLOCK").unwrap_or_default();
+        request.settings.deadlock = Mode::parse(&deadlock.to_string_lossy()).map_err(Mistake)?;
+        request
+            .settings
+            .check
+            .complete(&std::env::var(oxmpi_check::mode::VARIABLE).unwrap_or_default())
+            .map_err(Mistake)?;
+        request.settings.env.set.extend(request.settings.check.variable());
         request.settings.listening =
             Listening { port_range: cluster.port_range, interface: cluster.net_interface.clone() };
         if cluster.launcher == Some(Launcher::Slurm) {
@@ -462,7 +483,13 @@ impl Parser {
             Key::Pset => block.pset = Some(values.pset()?),
             Key::Wdir => block.wdir = Some(values.next()?.into()),
             Key::Path => block.path = Some(values.next()?),
-            Key::Timeout => settings.timeout = Some(values.seconds()?),
+            Key::Check => settings.check.set_words(&values.joined.take().unwrap_or_default()).map_err(Mistake)?,
+            Key::CheckReport => settings.check.set_report(values.next()?.into()).map_err(Mistake)?,
+            Key::CheckSuppress => settings.check.read_suppressions(&PathBuf::from(values.next()?)).map_err(Mistake)?,
+            Key::Timeout | Key::VariableTimeout => {
+                settings.timeout = Some(values.seconds()?);
+                settings.timeout_of_variable = values.spec.key == Key::VariableTimeout;
+            }
             Key::KeepGoing => settings.keep_going = true,
             Key::InitialErrhandler => {
                 let name = values.one_of(&["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"])?;
@@ -496,7 +523,10 @@ impl Parser {
             Key::ErrFile => settings.errfile = Some(values.next()?),
             Key::OutputDir => settings.output_dir = Some(values.output_dir()?),
             Key::Quiet => settings.quiet = true,
-            Key::Verbose => settings.verbose = true,
+            Key::Verbose => {
+                settings.verbose = true;
+                settings.env.set.push((net::SAY.into(), "1".into()));
+            }
             Key::BindTo => settings.bind_to = Some(values.bind_to()?),
             Key::MapBy => {
                 let map = values.map_by()?;
@@ -528,6 +558,11 @@ impl Parser {
             Key::FanOut => self.cluster.fan_out = Some(values.count()?),
             Key::Prefix => self.cluster.prefix = Some(values.next()?.into()),
             Key::PortRange => self.cluster.port_range = Some(values.port_range()?),
+            Key::Net => {
+                let text = values.text()?;
+                Net::parse(&text).map_err(|error| Mistake(format!("--net: {error}")))?;
+                settings.env.set.push((net::VARIABLE.into(), text.into()));
+            }
             Key::NetInterface => self.cluster.net_interface = Some(values.text()?),
             Key::HostTimeout => self.cluster.host_timeout = Some(values.number()? as u32),
             Key::Mca => {

@@ -44,6 +44,7 @@ pub enum Key {
     HwThreads,
     ReportBindings,
     NoOversubscribe,
+    VariableTimeout,
     PretendNodes,
     PretendHosts,
     SpawnHosts,
@@ -53,8 +54,12 @@ pub enum Key {
     Prefix,
     HostTimeout,
     PortRange,
+    Net,
     NetInterface,
     CheckHosts,
+    Check,
+    CheckReport,
+    CheckSuppress,
     StageIn,
     Mca,
     /// Accepted and ignored: asks for what OxMPI does anyway, or for machinery that it does not
@@ -156,6 +161,25 @@ pub const GROUPS: [Group; 7] = [
                  environment variable MPIEXEC_TIMEOUT does the same",
             ),
             spec(
+                Key::Check,
+                &["check"],
+                &[],
+                "look for what is wrong with the program although it works; `--check=error` gives status 122 if something was \
+                 found (`oxmpi explain NAME` explains a finding)",
+            ),
+            spec(
+                Key::CheckReport,
+                &["check-report"],
+                &["FILE"],
+                "with --check, write the findings to FILE.json or FILE.html",
+            ),
+            spec(
+                Key::CheckSuppress,
+                &["check-suppress"],
+                &["FILE"],
+                "with --check, do not tell the findings that FILE names, one on each line",
+            ),
+            spec(
                 Key::UniverseSize,
                 &["usize"],
                 &["N"],
@@ -232,7 +256,12 @@ pub const GROUPS: [Group; 7] = [
                 "the ranks that read the stdin of mpirun: a rank (default 0), a list such as 0,2-3, `all` or `none`",
             ),
             spec(Key::Quiet, &["q", "quiet"], &[], "print no warnings; failures are still reported"),
-            spec(Key::Verbose, &["v", "verbose"], &[], "print each rank with its process and its CPUs"),
+            spec(
+                Key::Verbose,
+                &["v", "verbose"],
+                &[],
+                "print each rank with its process and its CPUs, and the hosts of an allocation",
+            ),
         ],
     },
     Group {
@@ -273,6 +302,8 @@ pub const GROUPS: [Group; 7] = [
                 &[],
                 "refuse to start more ranks than slots or CPUs (default: any number of ranks is allowed)",
             ),
+            // MPIEXEC_TIMEOUT in the environment.
+            spec(Key::VariableTimeout, &["MPIEXEC_TIMEOUT"], &["SECONDS"], ""),
             // For tests of OxMPI itself: CONTRIBUTING.md tells what it does.
             spec(Key::PretendNodes, &["pretend-nodes"], &["NODES"], ""),
             spec(Key::PretendHosts, &["pretend-hosts"], &["N"], ""),
@@ -287,7 +318,7 @@ pub const GROUPS: [Group; 7] = [
                 Key::Launcher,
                 &["launcher", "bootstrap"],
                 &["NAME"],
-                "start ranks on other hosts with `ssh` (default), `rsh`, or `slurm`: with srun, in an allocation",
+                "start ranks on other hosts with `ssh` (default), `rsh`, or inside an allocation with `slurm` (srun) or `pbs` (pbs_tmrsh)",
             ),
             spec(
                 Key::LauncherExec,
@@ -313,6 +344,12 @@ pub const GROUPS: [Group; 7] = [
                 &["port-range"],
                 &["FIRST-LAST"],
                 "each host listens on one of these ports (default: any free one); also OXMPI_PORT_RANGE",
+            ),
+            spec(
+                Key::Net,
+                &["net"],
+                &["NETWORK"],
+                "what messages between hosts go over: `tcp` (default), `auto`, `ofi` (libfabric) or `ofi:PROVIDER`; also OXMPI_NET",
             ),
             spec(
                 Key::NetInterface,

@@ -54,6 +54,21 @@ fn what_spawned_jobs_are_handed_down() {
 }
 
 #[test]
+fn checks() {
+    assert!(!run("a").settings.check.mode.on);
+    let check = run("--check -n 2 a").settings.check;
+    assert!(check.mode.on && !check.mode.strict && !check.mode.error);
+    let check = run("--check=strict,error --check-report found.json a").settings.check;
+    assert!(check.mode.strict && check.mode.error && check.report.is_some());
+    let env = run("--check=strict a").settings.env.set;
+    assert_eq!(env, [("OXMPI_CHECK".into(), "strict".into())]);
+    assert!(mistake("--check=loud a").contains("`loud`"));
+    assert!(mistake("--check-report found.json a").contains("need --check"));
+    assert!(mistake("--check --check-report found.txt a").contains("found.txt"));
+    assert!(mistake("--check --check-suppress /no/such/file a").contains("/no/such/file"));
+}
+
+#[test]
 fn numbers_of_programs() {
     assert_eq!(run("-appnum 7 a").blocks[0].appnum, Some(7));
     assert_eq!(run("a").blocks[0].appnum, None);
@@ -164,7 +179,7 @@ fn hosts_that_need_agents() {
         assert!(mistake(&format!("--port-range {wrong} a")).contains("20000-20099"), "{wrong}");
     }
     assert!(mistake("--pretend-hosts 2 --host a b").contains("--pretend-hosts"));
-    assert!(mistake("--launcher carrier-pigeon a").contains("is none of ssh, rsh, slurm, local"));
+    assert!(mistake("--launcher carrier-pigeon a").contains("is none of ssh, rsh, slurm, pbs, local"));
     let options = run("--bind-to=core -n 2 -v --map-by socket:PE=2 -q a --bind-to none").settings.agent_options;
     assert_eq!(options.join(" "), "--bind-to core -v --map-by socket:PE=2 -q");
 }

@@ -94,10 +94,11 @@ impl Values<'_> {
     }
 
     pub(super) fn launcher(&mut self) -> Result<Launcher> {
-        Ok(match self.one_of(&["ssh", "rsh", "slurm", "local"])? {
+        Ok(match self.one_of(&["ssh", "rsh", "slurm", "pbs", "local"])? {
             "ssh" => Launcher::Ssh,
             "rsh" => Launcher::Rsh,
             "slurm" => Launcher::Slurm,
+            "pbs" => Launcher::Pbs,
             _ => Launcher::Local,
         })
     }

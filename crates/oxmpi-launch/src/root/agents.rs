@@ -5,6 +5,7 @@ use std::time::Instant;
 use oxmpi_agent::frame::{BadFrame, Class, EVERY_NODE, Frame};
 use oxmpi_agent::message::{self, BackOrder, Below, Down, Stop, Up};
 use oxmpi_base::cpus::CpuSet;
+use oxmpi_check::Finding;
 
 use super::ending::Verdict;
 use super::{Node, Phase, Root};
@@ -69,6 +70,11 @@ impl Root<'_> {
                     let text = format!("host {}: the user's number there is {}", node.host, machine.user);
                     self.say(&text);
                 }
+                if self.settings.verbose {
+                    let plural = if machine.cpus == 1 { "" } else { "s" };
+                    let host = &self.nodes[number].host;
+                    self.say(&format!("host {host}: {} CPU{plural} may be used", machine.cpus));
+                }
                 self.compare_cpus(number, machine.cpus as usize);
                 self.nodes[number].machine = Some(*machine);
             }
@@ -82,6 +88,10 @@ impl Root<'_> {
             Up::Ties(ties) => node.ties = ties,
             Up::Live(live) => node.live = (live as usize).min(node.ranks.len()),
             Up::Failed(failed) => self.on_failure(*failed),
+            Up::FailedLate(mut failed) => {
+                failed.text = printable(&failed.text);
+                self.late.get_or_insert(*failed);
+            }
             Up::Missing(rank) => {
                 // One is enough.
                 if !std::mem::replace(&mut self.told_missing, true) && self.stopped_at.is_none() {
@@ -95,7 +105,18 @@ impl Root<'_> {
                 self.fail(Verdict::Trouble(text, if status == 0 { 1 } else { status & 0xff }), Stop::AtOnce);
             }
             Up::Say(text) => self.say(&printable(&text)),
+            Up::Findings { lines, lost } => {
+                let ranks = &self.nodes[number].ranks;
+                let own = lines.into_iter().filter(|(rank, ..)| ranks.contains(rank));
+                let read = |(rank, line, place): (u32, String, Option<String>)| {
+                    Some((rank as usize, Finding::read(&printable(&line))?, place.as_deref().map(printable)))
+                };
+                let lines = own.filter_map(read).collect();
+                self.findings.add((lines, lost.into()), Instant::now());
+            }
             Up::Places(places) => self.places.extend(places),
+            Up::Rest(rests) => self.rests.set(&node.ranks, rests),
+            Up::Answers { question, answers } => self.rests.answered(&node.ranks, question, &answers),
             Up::Gone { all_well, bad_child } => {
                 (node.phase, node.live) = (Phase::Gone, 0);
                 self.all_well &= all_well;
@@ -135,7 +156,7 @@ impl Root<'_> {
     /// Says so if the agent of a host may use fewer CPUs than Slurm has given to the job there.
     fn compare_cpus(&mut self, number: usize, cpus: usize) {
         let host = &self.nodes[number].host;
-        let is_slurm = self.launcher.step.is_some() && !self.settings.quiet;
+        let is_slurm = self.launcher.step.as_ref().is_some_and(|step| !step.one_by_one) && !self.settings.quiet;
         let allocated = if is_slurm { Allocation::from_env().ok().and_then(|all| all.cpus_of(host)) } else { None };
         if let Some(allocated) = allocated.filter(|&allocated| cpus < allocated) {
             self.say(&format!(

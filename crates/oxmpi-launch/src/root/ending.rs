@@ -7,7 +7,9 @@ use oxmpi_agent::frame::EVERY_NODE;
 use oxmpi_agent::message::{Down, FailedRank, RankPlace, Stop};
 
 use super::{Node, Phase, Root};
-use crate::report::{self, Where, printable};
+use crate::deadlock;
+use crate::job;
+use crate::report::{self, Place, Where, printable};
 use crate::sys;
 
 /// Time for the agents to end their ranks. A host that does not answer is given up earlier.
@@ -29,11 +31,16 @@ pub(super) enum Verdict {
     TimedOut,
     OutputGone,
     Trouble(String, i32),
+    /// Ranks wait for each other for ever.
+    Deadlock(String),
     /// A spawned job that its root no longer wants.
     Unwanted,
     /// A spawned job whose parents ended while it was connected to them.
     Orphaned(String),
 }
+
+/// Agents have this long to say where their ranks are.
+pub(super) const ANSWERS: Duration = Duration::from_secs(1);
 
 impl Root<'_> {
     pub(super) fn on_failure(&mut self, mut failed: FailedRank) {
@@ -83,6 +90,7 @@ impl Root<'_> {
     pub(super) fn on_signal(&mut self, signal: i32, now: Instant) {
         match signal {
             sys::SIGCHLD => self.reap(now),
+            sys::SIGQUIT if self.looks_only(now) => {}
             sys::SIGINT | sys::SIGTERM | sys::SIGHUP | sys::SIGQUIT => {
                 if self.stopped_at.is_some() || self.live() == 0 {
                     self.hurry = true;
@@ -106,6 +114,32 @@ impl Root<'_> {
                 let _ = self.branches.send(EVERY_NODE, &Down::Signal(signal));
             }
             _ => {}
+        }
+    }
+
+    /// The first SIGQUIT asks the agents where the ranks are, and the job goes on; one within two seconds ends it.
+    fn looks_only(&mut self, now: Instant) -> bool {
+        let again = self.looked.replace(now).is_some_and(|before| now < before + job::LOOK_AGAIN);
+        let runs = self.nodes.iter().all(|node| !matches!(node.phase, Phase::Starting | Phase::Ready));
+        if again || self.verdict.is_some() || self.stopped_at.is_some() || self.live() == 0 || !runs {
+            return false;
+        }
+        self.places.clear();
+        self.shows_places = Some(now + ANSWERS);
+        let _ = self.branches.send(EVERY_NODE, &Down::Where);
+        true
+    }
+
+    /// Shows where the ranks are once all agents have said so, or after a while what is known.
+    pub(super) fn show_places(&mut self, now: Instant) {
+        let Some(until) = self.shows_places else { return };
+        if self.verdict.is_some() {
+            self.shows_places = None;
+        } else if self.places.len() >= self.live() || until <= now {
+            self.shows_places = None;
+            let text = format!("{}:{}", report::LOOK, self.whereabouts());
+            self.places.clear();
+            self.say(&text);
         }
     }
 
@@ -169,6 +203,9 @@ impl Root<'_> {
             }
         }
         let (text, status) = self.ending();
+        let found = self.findings.conclude(Instant::now());
+        found.iter().for_each(|line| self.say(line));
+        let status = self.findings.status(status);
         let (text, status) = match self.spawned.take() {
             Some(spawned) => self.conclude_spawned(spawned, text, status),
             None => (text, status),
@@ -186,6 +223,7 @@ impl Root<'_> {
 
     pub(super) fn ending(&self) -> (Option<String>, i32) {
         match &self.verdict {
+            None if let Some(late) = &self.late => (Some(late.text.clone()), late.status & 0xff),
             None if self.bad_child != 0 => (None, self.bad_child),
             None => (None, i32::from(!self.all_well)),
             Some(Verdict::Failed(failed, others)) => {
@@ -199,11 +237,15 @@ impl Root<'_> {
                 let text = format!("received {}; {ranks} stopped:{}", sys::signal_text(*signal), self.whereabouts());
                 ((!self.settings.quiet && self.spawned.is_none()).then_some(text), 128 + signal)
             }
-            Some(Verdict::TimedOut) => {
-                let limit = self.settings.timeout.unwrap_or_default().as_secs_f64();
-                let places = self.whereabouts();
-                (Some(format!("the time limit of {limit} s was reached and the job was stopped:{places}")), 124)
-            }
+            Some(Verdict::TimedOut) => (
+                Some(format!(
+                    "{}:{}",
+                    report::time_limit(self.settings.timeout, self.settings.timeout_of_variable),
+                    self.whereabouts()
+                )),
+                124,
+            ),
+            Some(Verdict::Deadlock(text)) => (Some(text.clone()), deadlock::STATUS),
             Some(Verdict::Unwanted) => (None, 0),
             Some(Verdict::Orphaned(text)) => (Some(text.clone()), 1),
             Some(Verdict::OutputGone) => (None, 128 + sys::SIGPIPE),
@@ -217,14 +259,17 @@ impl Root<'_> {
             self.places.iter().filter(|place| (place.rank as usize) < self.size).collect();
         places.sort_by_key(|place| place.rank);
         places.dedup_by_key(|place| place.rank);
-        let place = |place: &&RankPlace| {
-            let at = Where::from_words(place.state, place.call);
-            (place.rank as usize, at, place.waits.as_deref().map(printable))
-        };
-        let places: Vec<_> = places.iter().map(place).collect();
+        let places: Vec<_> = places.into_iter().map(place).collect();
         match places.is_empty() {
             true => " the agents were being started".into(),
             false => report::places(&places, 0),
         }
     }
+}
+
+/// Where an agent says that a rank is.
+pub(super) fn place(told: &RankPlace) -> Place {
+    let text = |text: &Option<String>| text.as_deref().map(printable);
+    let at = Where::from_words(told.state, told.call);
+    Place { rank: told.rank as usize, at, line: text(&told.line), waits: text(&told.waits) }
 }

@@ -4,6 +4,7 @@
 //! what it does with each.
 
 mod agents;
+mod deadlocks;
 mod ending;
 mod parents;
 mod streams;
@@ -12,10 +13,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::frame::{BadFrame, Credit};
-use oxmpi_agent::message::{Down, LauncherOrder, Machine, NodeAddresses, Order, ParentTies, RankPlace};
+use oxmpi_agent::message::{Down, FailedRank, LauncherOrder, Machine, NodeAddresses, Order, ParentTies, RankPlace};
 
 use crate::agent::LATE;
 use crate::branch::Branches;
+use crate::findings::Findings;
 use crate::input::SentInput;
 use crate::job;
 use crate::job_names::JobNames;
@@ -27,6 +29,7 @@ use crate::spawned::Spawned;
 use crate::stage;
 use crate::start::{self, Refusal};
 use crate::sys;
+use deadlocks::HostRests;
 use ending::{END, Verdict};
 
 /// Runs a job to its end and returns the exit status of `mpirun`. `spawned` is set for a job that `MPI_Comm_spawn` of
@@ -79,6 +82,7 @@ enum Outcome {
 
 struct Root<'a> {
     settings: &'a Settings,
+    findings: Findings,
     signals: &'a OwnedFd,
     branches: Branches,
     /// For agents that another one could not start.
@@ -96,10 +100,17 @@ struct Root<'a> {
     streams: Vec<[usize; 2]>,
     input: SentInput,
     verdict: Option<Verdict>,
+    /// The first rank that failed after `MPI_Finalize`.
+    late: Option<FailedRank>,
     all_well: bool,
     /// Exit status of the first spawned job that failed.
     bad_child: i32,
     places: Vec<RankPlace>,
+    /// When the user last asked where the ranks are, and until when the agents may answer.
+    looked: Option<Instant>,
+    /// What is known of ranks that wait for each other.
+    rests: HostRests,
+    shows_places: Option<Instant>,
     time_limit: Option<Instant>,
     /// When the agents were told to end the job.
     stopped_at: Option<Instant>,
@@ -185,6 +196,7 @@ impl<'a> Root<'a> {
         }
         let mut root = Root {
             settings,
+            findings: Findings::new(&settings.check, Instant::now()),
             signals,
             branches,
             launcher: plan.launcher,
@@ -197,9 +209,13 @@ impl<'a> Root<'a> {
             input: SentInput::new(nodes.iter().any(|node| node.stdin.is_some())),
             nodes,
             verdict: None,
+            late: None,
             all_well: true,
             bad_child: 0,
             places: Vec::new(),
+            looked: None,
+            rests: HostRests::new(settings.deadlock, plan.apps.len(), Instant::now()),
+            shows_places: None,
             time_limit: settings.timeout.map(|limit| Instant::now() + limit),
             stopped_at: None,
             hurry: false,
@@ -235,6 +251,11 @@ impl<'a> Root<'a> {
             self.send_input(now);
             self.hear_parents(now);
             self.on_time(now);
+            if self.findings.is_due(now) {
+                self.findings.lines(now).iter().for_each(|line| self.say(line));
+            }
+            self.show_places(now);
+            self.look_for_deadlock(now);
             if !self.same_machine.is_empty() {
                 self.close();
                 return Outcome::SameMachine(self.same_machine, self.spawned.map(Box::new));
@@ -263,7 +284,10 @@ impl<'a> Root<'a> {
         let end = self.stopped_at.map(|at| (at + END).max(now + Duration::from_millis(100)));
         let parents = self.spawned.as_ref().and_then(Spawned::deadline);
         let (outputs, input) = (self.outputs.deadline(), self.input.deadline());
-        let all = [self.branches.deadline(), outputs, self.time_limit, input, end, parents];
+        let rests = self.rests.deadline().filter(|_| self.verdict.is_none() && self.has_run);
+        let findings = self.findings.deadline();
+        let branches = self.branches.deadline();
+        let all = [branches, outputs, self.time_limit, input, end, parents, self.shows_places, rests, findings];
         all.into_iter().flatten().fold(now + Duration::from_secs(1), Instant::min)
     }
 }

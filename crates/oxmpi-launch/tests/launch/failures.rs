@@ -74,12 +74,18 @@ fn the_time_limit() {
     let marker = marker();
     let done = script("-n 2 --timeout 0.4", &format!("exec sleep {marker}"));
     assert_eq!((done.status, done.messages().len()), (124, 1));
-    assert!(done.stderr.contains("time limit of 0.4 s"), "{}", done.stderr);
+    let text = "time limit of 0.4 s was reached (--timeout, which takes the place of MPIEXEC_TIMEOUT)";
+    assert!(done.stderr.contains(text), "{}", done.stderr);
     assert!(done.time < Duration::from_secs(2), "{:?}", done.time);
     nobody_left(&marker, Duration::ZERO);
     script("-n 2 --timeout 20", "true").clean();
     // The variable of other launchers; the option overrides it.
     let limited = |options: &[&str]| run(command().env("MPIEXEC_TIMEOUT", "0.4").args(options).args(["sleep", "1"]));
-    assert_eq!(limited(&["-n", "2"]).status, 124);
+    for place in [&["-n", "2"][..], &["--pretend-hosts", "2", "-n", "2"]] {
+        let done = limited(place);
+        assert_eq!(done.status, 124);
+        let text = "time limit of 0.4 s was reached (MPIEXEC_TIMEOUT in the environment)";
+        assert!(done.stderr.contains(text), "{place:?}: {}", done.stderr);
+    }
     limited(&["-n", "2", "--timeout", "20"]).clean();
 }

@@ -49,7 +49,7 @@ fn on_the_command_line() {
     refuses("-n 2 : echo", 2, &["no program"]);
     refuses("-n 2 echo :", 2, &["`:`"]);
     refuses("--bind-to moon echo", 2, &["moon", "core"]);
-    refuses("--launcher pigeon -host a echo", 2, &["pigeon", "ssh, rsh, slurm, local"]);
+    refuses("--launcher pigeon -host a echo", 2, &["pigeon", "ssh, rsh, slurm, pbs, local"]);
     refuses("-f /nonexistent echo", 2, &["/nonexistent"]);
 }
 

@@ -10,7 +10,7 @@ use oxmpi_base::lifeline;
 use oxmpi_base::segment::{IN_CALL, STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING};
 use oxmpi_boot::{Member, Start, start_from_env};
 
-use crate::support::{Done, Job, command, having, marker, nobody_left, run, until};
+use crate::support::{Dir, Done, Job, command, given, having, marker, nobody_left, run, until};
 
 pub const ROLE: &str = "OXMPI_TEST_ROLE";
 
@@ -70,8 +70,17 @@ fn play(role: &str, place: Member) {
         }
         "fail-after" => {
             me.state.store(STATE_FINALIZED, Release);
-            std::process::exit(if first { 5 } else { 0 });
+            if first {
+                std::process::exit(5);
+            }
+            // Longer than a job lives whose rank has failed.
+            std::thread::sleep(Duration::from_millis(1500));
         }
+        "crash-after" if first => {
+            me.state.store(STATE_FINALIZED, Release);
+            std::process::abort();
+        }
+        "crash-after" => std::thread::sleep(Duration::from_millis(1500)),
         "fork" => {
             // A program that a rank starts is a job of one rank.
             let own = std::env::current_exe().unwrap();
@@ -161,21 +170,69 @@ fn abort() {
 }
 
 #[test]
-fn a_bad_status_after_finalize() {
-    fails(run(&mut ranks("-n 3", "fail-after", None)), 5, &["exited with status 5 after MPI_Finalize"]);
+fn a_bad_status_after_finalize_lets_the_others_go_on() {
+    for place in ["-n 3", "--pretend-hosts 3 -n 3"] {
+        let done = run(&mut ranks(place, "fail-after", None));
+        assert_eq!(done.stdout.matches("is done").count(), 2, "{place}: {}", done.stdout);
+        assert!(!done.stderr.contains("stopped"), "{place}: {}", done.stderr);
+        fails(done, 5, &["rank 0 ", "exited with status 5 after MPI_Finalize"]);
+        let done = run(&mut ranks(place, "crash-after", None));
+        assert_eq!(done.stdout.matches("is done").count(), 2, "{place}: {}", done.stdout);
+        fails(done, 134, &["rank 0 ", "was killed by signal 6 (Aborted) after MPI_Finalize"]);
+    }
 }
 
 #[test]
 fn behind_a_shell() {
     run(&mut ranks("-n 2", "finalize", Some("PROGRAM; true"))).clean();
-    // The shell continues after the failure, but the job must end.
-    fails(
-        run(&mut ranks("-n 2", "crash", Some("PROGRAM 2>/dev/null; sleep 100"))),
-        1,
-        &["rank 0 ", "without calling MPI_Finalize"],
-    );
-    fails(run(&mut ranks("-n 2", "abort", Some("PROGRAM; sleep 100"))), 42, &["MPI_Abort"]);
     fails(run(&mut ranks("-n 2", "crash", Some("PROGRAM 2>/dev/null"))), 134, &["rank 0 "]);
+}
+
+#[test]
+fn a_command_around_a_failed_program_ends_by_itself() {
+    // The shells go on after the death of their programs, of which one crashes and the other one is stopped.
+    let afterwards = "echo $OXMPI_RANK got $? > FILE.$OXMPI_RANK; sleep 0.8; echo $OXMPI_RANK has ended";
+    for place in ["-n 2", "--pretend-hosts 2 -n 2"] {
+        let dir = Dir::new();
+        // Rank 1 is in MPI before rank 0 fails.
+        let script = format!(
+            "[ $OXMPI_RANK = 1 ] || sleep 0.7; PROGRAM 2>/dev/null; {}",
+            afterwards.replace("FILE", &dir.path("status"))
+        );
+        let done = run(&mut ranks(place, "crash", Some(&script)));
+        let ended = |rank: usize| done.stdout.matches(&format!("{rank} has ended")).count();
+        assert_eq!((ended(0), ended(1)), (1, 1), "{place}: {}", done.stdout);
+        assert_eq!((dir.text("status.0"), dir.text("status.1")), ("0 got 134\n".into(), "1 got 143\n".into()));
+        fails(done, 1, &["rank 0 ", "without calling MPI_Finalize", "the other rank was stopped"]);
+        let done = run(&mut ranks(place, "abort", Some(&script)));
+        assert_eq!(dir.text("status.1"), "1 got 143\n", "{place}");
+        fails(done, 42, &["MPI_Abort", "the other rank was stopped"]);
+    }
+    // A rank without a command ends at once, and one that does not listen is killed.
+    let script = "[ $OXMPI_RANK = 1 ] || { sleep 0.7; exec PROGRAM; }; trap '' TERM; PROGRAM; echo got $?";
+    let done = run(&mut ranks("-n 2", "crash", Some(script)));
+    assert!(done.stdout.contains("got 137"), "{}", done.stdout);
+    fails(done, 134, &["rank 0 ", "was killed by signal 6"]);
+}
+
+#[test]
+fn a_failure_is_reported_while_commands_run() {
+    let marker = marker();
+    let mut command = ranks("-n 2 --timeout 5", "crash", Some(&format!("PROGRAM 2>/dev/null; sleep {marker}")));
+    let done = run(&mut command);
+    assert!(done.time > Duration::from_millis(4900), "{:?}", done.time);
+    let messages = done.messages();
+    assert_eq!((done.status, messages.len()), (1, 1), "{}", done.stderr);
+    let words =
+        ["rank 0 ", "other rank was stopped; the command of rank 0 (sh, pid ", "and that of another rank still run"];
+    words.iter().for_each(|word| assert!(messages[0].contains(word), "no `{word}` in: {}", done.stderr));
+    // An interrupt ends them too, at once.
+    let job = Job::start(&mut ranks("-n 2", "crash", Some(&format!("PROGRAM 2>/dev/null; sleep {marker}"))));
+    until("both sleep", || given(&marker).len() == 2);
+    job.signal(libc::SIGINT);
+    let done = job.wait();
+    assert_eq!(done.status, 1, "{}", done.stderr);
+    nobody_left(&marker, Duration::ZERO);
 }
 
 #[test]
@@ -201,9 +258,17 @@ fn a_program_that_a_rank_starts_is_alone() {
 
 #[test]
 fn a_second_program_in_the_place_of_the_first_is_refused() {
-    let done = run(&mut ranks("-n 1", "finalize", Some("PROGRAM && PROGRAM")));
+    let done = run(&mut ranks("-n 2", "finalize", Some("PROGRAM && PROGRAM")));
     assert_eq!(done.status, 99);
     assert!(done.stdout.contains("an mpirun for each"), "{}", done.stdout);
+}
+
+#[test]
+fn the_only_rank_may_run_again_and_its_command_is_judged() {
+    let done = run(&mut ranks("-n 1", "finalize", Some("PROGRAM && PROGRAM"))).clean();
+    assert!(done.stdout.contains("rank 0 of 1 is done") && done.stdout.contains("alone"), "{}", done.stdout);
+    run(&mut ranks("-n 1", "crash", Some("PROGRAM 2>/dev/null; sleep 0.5; PROGRAM"))).clean();
+    fails(run(&mut ranks("-n 1", "crash", Some("PROGRAM 2>/dev/null; exit 7"))), 7, &["rank 0 (sh, "]);
 }
 
 #[test]

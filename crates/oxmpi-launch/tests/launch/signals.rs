@@ -19,8 +19,14 @@ fn an_interrupt_ends_the_job_within_a_second() {
         until("three sleepers", || given(&marker).len() == 3);
         let sent = Instant::now();
         job.signal(signal);
+        // The first SIGQUIT only looks.
+        if signal == libc::SIGQUIT {
+            std::thread::sleep(Duration::from_millis(100));
+            job.signal(signal);
+        }
         let done = job.wait();
-        assert_eq!((done.status, done.messages().len()), (status, 1), "{}", done.stderr);
+        let messages = 1 + usize::from(signal == libc::SIGQUIT);
+        assert_eq!((done.status, done.messages().len()), (status, messages), "{}", done.stderr);
         assert!(sent.elapsed() < Duration::from_secs(1), "{:?}", sent.elapsed());
         nobody_left(&marker, Duration::ZERO);
     }
@@ -103,6 +109,71 @@ fn stopping_and_continuing() {
     assert_eq!(having(&marker).len(), 4);
     job.signal(libc::SIGTERM);
     assert_eq!(job.wait().status, 143);
+}
+
+#[test]
+fn a_program_that_catches_the_stop_decides_itself() {
+    let dir = Dir::new();
+    let (ready, saved) = (dir.path("ready"), dir.path("saved"));
+    let script = format!(
+        "trap 'echo > {saved}.$OXMPI_RANK; kill -STOP $$' TSTP; echo > {ready}.$OXMPI_RANK; \
+         while [ ! -e {ready}.end ]; do sleep 0.02; done; echo went on"
+    );
+    let job = Job::script("-n 2", &script);
+    let both = |name: &str| (0..2).all(|rank| std::fs::exists(format!("{name}.{rank}")).unwrap());
+    until("both traps", || both(&ready));
+    job.signal(libc::SIGTSTP);
+    until("both have saved", || both(&saved));
+    job.signal(libc::SIGCONT);
+    std::fs::write(format!("{ready}.end"), "").unwrap();
+    assert_eq!(job.wait().clean().stdout, "went on\nwent on\n");
+}
+
+/// The session of each process with the word on its command line.
+fn sessions(marker: &str) -> Vec<i32> {
+    let session = |pid: i32| {
+        // SAFETY: takes a plain number.
+        unsafe { libc::getsid(pid) }
+    };
+    given(marker).into_iter().map(session).collect()
+}
+
+#[test]
+fn each_rank_has_a_session_of_its_own() {
+    for place in ["-n 3", "--pretend-hosts 2 -n 3"] {
+        let marker = marker();
+        let job = Job::script(place, &format!("exec sleep {marker}"));
+        until("three sleepers", || given(&marker).len() == 3);
+        let (ranks, found) = (given(&marker), sessions(&marker));
+        // The leader of a session is the rank itself.
+        assert_eq!(found, ranks, "{place}");
+        job.signal(libc::SIGTERM);
+        assert_eq!(job.wait().status, 143);
+        nobody_left(&marker, Duration::ZERO);
+    }
+}
+
+#[test]
+fn a_rank_that_reads_the_terminal_stays_in_its_session() {
+    // `script` gives mpirun a terminal.
+    let marker = marker();
+    let line = format!("{} -n 2 sh -c 'exec sleep {marker}'", env!("CARGO_BIN_EXE_mpirun"));
+    let mut shell = std::process::Command::new("script");
+    shell.args(["-qec", &line, "/dev/null"]).stdin(std::process::Stdio::piped());
+    let mut child = shell.stdout(std::process::Stdio::null()).spawn().expect("script, a part of util-linux, starts");
+    until("two sleepers", || given(&marker).iter().filter(|&&pid| is_sleep(pid)).count() == 2);
+    let ranks: Vec<i32> = given(&marker).into_iter().filter(|&pid| is_sleep(pid)).collect();
+    // SAFETY: takes plain numbers.
+    let own = ranks.iter().filter(|&&pid| unsafe { libc::getsid(pid) } == pid).count();
+    // The end of the terminal ends all.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    nobody_left(&marker, Duration::from_secs(6));
+    assert_eq!(own, 1, "rank 0 reads what the user types, rank 1 does not");
+}
+
+fn is_sleep(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "sleep")
 }
 
 #[test]

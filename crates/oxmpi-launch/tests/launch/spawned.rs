@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::Release;
 use std::time::Duration;
@@ -22,6 +23,8 @@ const SPAWN: &str = "OXMPI_TEST_SPAWN";
 const AFTERWARDS: &str = "OXMPI_TEST_AFTERWARDS";
 /// What a child does; see [`play_child`].
 const CHILD: &str = "OXMPI_TEST_CHILD";
+/// The file that a child makes when it has connected.
+const STARTED: &str = "OXMPI_TEST_STARTED";
 
 /// The connection to a new job; `mpirun` inherits the other end.
 fn line() -> (UnixStream, OwnedFd) {
@@ -134,15 +137,20 @@ fn nobody_else_may_use_the_option() {
 /// Rank 0 spawns a job, takes it, and continues as the environment says.
 pub fn play_root() {
     let (mut line, far) = line();
+    let dir = Dir::new();
+    let started = dir.path("started");
     let number = far.as_raw_fd().to_string();
     let own = std::env::current_exe().unwrap();
     let what = std::env::var(SPAWN).unwrap().replace("PROGRAM", &format!("{} {}", own.display(), AS_RANK.join(" ")));
     let mut shell = Command::new("sh");
     // The shell ends at once, so that the `mpirun` that it started is an orphan in its own group.
     shell.args(["-c", "setsid \"$@\" &", "sh", env!("CARGO_BIN_EXE_mpirun"), OPTION, &number, "port", "rank"]);
-    shell.args(what.split(' ')).env(ROLE, "child").stdin(Stdio::null());
+    shell.args(what.split(' ')).env(ROLE, "child").env(STARTED, &started).stdin(Stdio::null());
     assert!(inherit(&mut shell, far.as_raw_fd()).status().unwrap().success());
     drop(far);
+    // As `MPI_Comm_spawn` does, it waits for the children before it goes on: before, its `mpirun` does not know of them.
+    until("the children", || Path::new(&started).exists());
+    drop(dir);
     line.write_all(TAKEN).unwrap();
     let afterwards = std::env::var(AFTERWARDS).unwrap();
     let mut words = afterwards.split(' ');
@@ -163,6 +171,8 @@ pub fn play_child(me: &RankBlock) {
     let mut words = told.split(' ');
     let tie = words.next().unwrap();
     me.parents.store(if tie == "connected" { PARENTS_CONNECTED } else { PARENTS_LEFT }, Release);
+    // The folder is gone when another child was first.
+    let _ = std::fs::write(std::env::var(STARTED).unwrap(), "");
     match words.next() {
         Some("fail") => {
             std::thread::sleep(Duration::from_millis(300));
@@ -259,8 +269,9 @@ fn a_killed_mpirun_takes_spawned_jobs_along() {
 fn spawned_ranks_may_run_where_mpirun_may() {
     let dir = Dir::new();
     let file = dir.path("look");
-    std::fs::write(&file, "grep Cpus_allowed_list /proc/self/status").unwrap();
+    let look = format!("grep Cpus_allowed_list /proc/self/status; : > \"${{{STARTED}:-/dev/null}}\"; sleep 1");
+    std::fs::write(&file, look).unwrap();
     let own = script("-n 1", &format!("sh {file}")).clean().stdout;
     let done = spawn("-n 1 --bind-to core", &format!("-n 1 sh {file}"), "", "end").clean();
-    assert!(done.lines().contains(&own.trim()), "{} is not in {}", own.trim(), done.stdout);
+    assert!(done.lines().iter().any(|line| line.ends_with(own.trim())), "{} is not in {}", own.trim(), done.stdout);
 }

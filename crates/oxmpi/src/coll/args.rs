@@ -92,7 +92,7 @@ impl Block {
 #[derive(Clone, Copy)]
 pub struct Blocks {
     pub(super) address: *const c_void,
-    counts: Ints,
+    pub(super) counts: Ints,
     displs: Ints,
     pub(super) datatype: Datatype,
 }
@@ -160,9 +160,9 @@ impl Spans {
 #[derive(Clone, Copy)]
 pub struct Mixed {
     pub(super) address: *const c_void,
-    counts: Ints,
+    pub(super) counts: Ints,
     displs: Ints,
-    datatypes: *const Datatype,
+    pub(super) datatypes: *const Datatype,
 }
 
 impl Mixed {

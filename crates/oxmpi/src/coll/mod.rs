@@ -6,6 +6,7 @@
 //! data.rs  reductions.rs  neighbors.rs      check the arguments, ask for a plan, bind it to the program's memory
 //! args.rs       buffer arguments            shape.rs  the communicator as plans see it
 //! mode.rs       carries a plan out, starts it, or keeps it
+//! checked.rs    what --check compares
 //! plans.rs      from an operation with checked arguments to its plan (`oxmpi-coll`)
 //! ```
 //!
@@ -21,6 +22,7 @@
 
 pub mod args;
 mod board;
+mod checked;
 mod data;
 mod mode;
 mod neighbors;
@@ -33,10 +35,12 @@ pub use mode::Mode;
 pub use reductions::Operands;
 
 use crate::args::Ints;
+use checked::Results;
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::MPI_REQUEST_NULL;
 use oxmpi_abi::handle::{Comm, Info, Request};
 use oxmpi_core::call::Call;
+use oxmpi_core::check;
 
 /// How a collective operation is carried out.
 pub trait Form: Copy {
@@ -109,6 +113,9 @@ impl Form for Persistent {
 pub unsafe fn barrier<F: Form>(call: &Call, form: F, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
+        if check::is_on() {
+            checked::plain(call, comm);
+        }
         if let Some(output) = board::barrier(call, form, comm)? {
             return Ok(output);
         }
@@ -120,6 +127,9 @@ pub unsafe fn barrier<F: Form>(call: &Call, form: F, comm: Comm) -> Result<F::Ou
 pub unsafe fn bcast<F: Form>(call: &Call, form: F, buffer: Block, root: i32, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
+        if check::is_on() {
+            let _ = checked::bcast(call, form.mode(), &buffer, root, comm);
+        }
         if let Some(output) = board::bcast(call, form, buffer, root, comm)? {
             return Ok(output);
         }
@@ -138,6 +148,9 @@ pub unsafe fn gather<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
+        if check::is_on() {
+            let _ = checked::gather(call, form.mode(), &send, &recv, root, comm);
+        }
         if let Some(output) = board::gather(call, form, send, recv, root, comm)? {
             return Ok(output);
         }
@@ -155,7 +168,12 @@ pub unsafe fn gatherv<F: Form>(
     comm: Comm,
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
-    unsafe { data::gatherv(call, form.mode(), send, recv, root, comm).map(F::output) }
+    unsafe {
+        if check::is_on() {
+            let _ = checked::gatherv(call, &send, &recv, root, comm);
+        }
+        data::gatherv(call, form.mode(), send, recv, root, comm).map(F::output)
+    }
 }
 
 #[inline(always)]
@@ -169,6 +187,9 @@ pub unsafe fn scatter<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
+        if check::is_on() {
+            let _ = checked::scatter(call, form.mode(), &send, &recv, root, comm);
+        }
         if let Some(output) = board::scatter(call, form, send, recv, root, comm)? {
             return Ok(output);
         }
@@ -186,13 +207,21 @@ pub unsafe fn scatterv<F: Form>(
     comm: Comm,
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
-    unsafe { data::scatterv(call, form.mode(), send, recv, root, comm).map(F::output) }
+    unsafe {
+        if check::is_on() {
+            let _ = checked::scatterv(call, &send, &recv, root, comm);
+        }
+        data::scatterv(call, form.mode(), send, recv, root, comm).map(F::output)
+    }
 }
 
 #[inline(always)]
 pub unsafe fn allgather<F: Form>(call: &Call, form: F, send: Block, recv: Block, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
+        if check::is_on() {
+            let _ = checked::among_all(call, form.mode(), &send, &recv, comm);
+        }
         if let Some(output) = board::allgather(call, form, send, recv, comm)? {
             return Ok(output);
         }
@@ -203,13 +232,21 @@ pub unsafe fn allgather<F: Form>(call: &Call, form: F, send: Block, recv: Block,
 #[inline(always)]
 pub unsafe fn allgatherv<F: Form>(call: &Call, form: F, send: Block, recv: Blocks, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
-    unsafe { data::allgatherv(call, form.mode(), send, recv, comm).map(F::output) }
+    unsafe {
+        if check::is_on() {
+            let _ = checked::allgatherv(call, &send, &recv, comm);
+        }
+        data::allgatherv(call, form.mode(), send, recv, comm).map(F::output)
+    }
 }
 
 #[inline(always)]
 pub unsafe fn alltoall<F: Form>(call: &Call, form: F, send: Block, recv: Block, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
+        if check::is_on() {
+            let _ = checked::among_all(call, form.mode(), &send, &recv, comm);
+        }
         if let Some(output) = board::alltoall(call, form, send, recv, comm)? {
             return Ok(output);
         }
@@ -220,13 +257,23 @@ pub unsafe fn alltoall<F: Form>(call: &Call, form: F, send: Block, recv: Block, 
 #[inline(always)]
 pub unsafe fn alltoallv<F: Form>(call: &Call, form: F, send: Blocks, recv: Blocks, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
-    unsafe { data::alltoallv(call, form.mode(), send, recv, comm).map(F::output) }
+    unsafe {
+        if check::is_on() {
+            let _ = checked::alltoallv(call, &send, &recv, comm);
+        }
+        data::alltoallv(call, form.mode(), send, recv, comm).map(F::output)
+    }
 }
 
 #[inline(always)]
 pub unsafe fn alltoallw<F: Form>(call: &Call, form: F, send: Mixed, recv: Mixed, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
-    unsafe { data::alltoallw(call, form.mode(), send, recv, comm).map(F::output) }
+    unsafe {
+        if check::is_on() {
+            let _ = checked::alltoallw(call, &send, &recv, comm);
+        }
+        data::alltoallw(call, form.mode(), send, recv, comm).map(F::output)
+    }
 }
 
 #[inline(always)]
@@ -240,6 +287,9 @@ pub unsafe fn reduce<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
+        if check::is_on() {
+            let _ = checked::reduction(call, form.mode(), &operands, count, Results::At(root), comm);
+        }
         if let Some(output) = board::reduce(call, form, &operands, count, root, comm)? {
             return Ok(output);
         }
@@ -257,6 +307,9 @@ pub unsafe fn allreduce<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
+        if check::is_on() {
+            let _ = checked::reduction(call, form.mode(), &operands, count, Results::Everywhere, comm);
+        }
         if let Some(output) = board::allreduce(call, form, &operands, count, comm)? {
             return Ok(output);
         }
@@ -274,6 +327,9 @@ pub unsafe fn reduce_scatter_block<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
+        if check::is_on() {
+            let _ = checked::reduction(call, form.mode(), &operands, count, Results::Block, comm);
+        }
         if let Some(output) = board::reduce_scatter_block(call, form, &operands, count, comm)? {
             return Ok(output);
         }
@@ -291,6 +347,9 @@ pub unsafe fn reduce_scatter<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
+        if check::is_on() {
+            let _ = checked::reduce_scatter(call, &operands, counts, comm);
+        }
         if let Some(output) = board::reduce_scatter(call, form, &operands, counts, comm)? {
             return Ok(output);
         }
@@ -302,6 +361,9 @@ pub unsafe fn reduce_scatter<F: Form>(
 pub unsafe fn scan<F: Form>(call: &Call, form: F, operands: Operands, count: i64, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
+        if check::is_on() {
+            let _ = checked::reduction(call, form.mode(), &operands, count, Results::Everywhere, comm);
+        }
         if let Some(output) = board::scan(call, form, &operands, count, false, comm)? {
             return Ok(output);
         }
@@ -313,6 +375,9 @@ pub unsafe fn scan<F: Form>(call: &Call, form: F, operands: Operands, count: i64
 pub unsafe fn exscan<F: Form>(call: &Call, form: F, operands: Operands, count: i64, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
+        if check::is_on() {
+            let _ = checked::reduction(call, form.mode(), &operands, count, Results::Everywhere, comm);
+        }
         if let Some(output) = board::scan(call, form, &operands, count, true, comm)? {
             return Ok(output);
         }
@@ -329,7 +394,12 @@ pub unsafe fn neighbor_allgather<F: Form>(
     comm: Comm,
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
-    unsafe { neighbors::neighbor_allgather(call, form.mode(), send, recv, comm).map(F::output) }
+    unsafe {
+        if check::is_on() {
+            checked::plain(call, comm);
+        }
+        neighbors::neighbor_allgather(call, form.mode(), send, recv, comm).map(F::output)
+    }
 }
 
 #[inline(always)]
@@ -341,7 +411,12 @@ pub unsafe fn neighbor_allgatherv<F: Form>(
     comm: Comm,
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
-    unsafe { neighbors::neighbor_allgatherv(call, form.mode(), send, recv, comm).map(F::output) }
+    unsafe {
+        if check::is_on() {
+            checked::plain(call, comm);
+        }
+        neighbors::neighbor_allgatherv(call, form.mode(), send, recv, comm).map(F::output)
+    }
 }
 
 #[inline(always)]
@@ -353,7 +428,12 @@ pub unsafe fn neighbor_alltoall<F: Form>(
     comm: Comm,
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
-    unsafe { neighbors::neighbor_alltoall(call, form.mode(), send, recv, comm).map(F::output) }
+    unsafe {
+        if check::is_on() {
+            checked::plain(call, comm);
+        }
+        neighbors::neighbor_alltoall(call, form.mode(), send, recv, comm).map(F::output)
+    }
 }
 
 #[inline(always)]
@@ -365,7 +445,12 @@ pub unsafe fn neighbor_alltoallv<F: Form>(
     comm: Comm,
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
-    unsafe { neighbors::neighbor_alltoallv(call, form.mode(), send, recv, comm).map(F::output) }
+    unsafe {
+        if check::is_on() {
+            checked::plain(call, comm);
+        }
+        neighbors::neighbor_alltoallv(call, form.mode(), send, recv, comm).map(F::output)
+    }
 }
 
 #[inline(always)]
@@ -377,5 +462,10 @@ pub unsafe fn neighbor_alltoallw<F: Form>(
     comm: Comm,
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
-    unsafe { neighbors::neighbor_alltoallw(call, form.mode(), send, recv, comm).map(F::output) }
+    unsafe {
+        if check::is_on() {
+            checked::plain(call, comm);
+        }
+        neighbors::neighbor_alltoallw(call, form.mode(), send, recv, comm).map(F::output)
+    }
 }

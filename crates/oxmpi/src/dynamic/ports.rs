@@ -25,7 +25,7 @@ use oxmpi_core::matching::Pattern;
 use oxmpi_core::process::Process;
 use oxmpi_core::ranks::Ranks;
 use oxmpi_core::wait::waiting::Asking;
-use oxmpi_datatype::OwnedBytes;
+use oxmpi_datatype::{OwnedBytes, Signature};
 use oxmpi_transport::tcp::Contact;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -403,7 +403,7 @@ fn ask(
     }
     let attempt = next_number();
     let word = OwnedBytes::from(&u64::from(attempt).to_ne_bytes()[..]);
-    let route = Route { peer, context: PORTS, source: BY_PROCESS, tag: port as i32 };
+    let route = Route { peer, context: PORTS, source: BY_PROCESS, tag: port as i32, signature: Signature::NONE };
     let start = Instant::now();
     // SAFETY: the word lives until the end of this function, when the send has ended or was
     // cancelled.

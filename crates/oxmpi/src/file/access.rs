@@ -18,7 +18,7 @@ use oxmpi_core::file_tasks::{FileAccess, FileTask};
 use oxmpi_core::jobs::Jobs;
 use oxmpi_core::request::Active;
 use oxmpi_core::wait::agreement::run_agreement_with_jobs;
-use oxmpi_core::wait::waiting::Unending;
+use oxmpi_core::wait::waiting::InBackground;
 use oxmpi_datatype::{Datatype as Type, Region, pack_external, unpack_external_part};
 use oxmpi_io::{Representation, SharedPointer, View};
 use std::cell::Cell;
@@ -110,7 +110,7 @@ unsafe fn carry_out(
         let mut guard = call.enter()?;
         let who = participants(&mut guard, Among::File(access.fh))?;
         // Those that were started before use the staging memory first.
-        call.wait(&mut guard, &Unending, |process| (!process.has_buffered_tasks(access.fh)).then_some(()))?;
+        call.wait(&mut guard, &InBackground, |process| (!process.has_buffered_tasks(access.fh)).then_some(()))?;
         let jobs = Jobs::default();
         // SAFETY: the buffer and the stage are there until this function returns.
         let moved = run_agreement_with_jobs(call, &mut guard, &jobs, |messages| unsafe {

@@ -13,7 +13,7 @@ use oxmpi_core::contexts;
 use oxmpi_core::file::{Buffering, File};
 use oxmpi_core::group::Group;
 use oxmpi_core::info::Info;
-use oxmpi_core::wait::waiting::Unending;
+use oxmpi_core::wait::waiting::InBackground;
 use oxmpi_io::{Identity, Mode, SharedPointer, View};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -125,7 +125,7 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
     let (among, io, rank) = (Among::File(fh), Arc::clone(&file.io), file.comm.rank);
     let idle = file.check_idle();
     // A program that has not completed them, or freed their requests, may not lose their data.
-    call.wait(&mut guard, &Unending, |process| (!process.has_file_tasks(fh)).then_some(()))?;
+    call.wait(&mut guard, &InBackground, |process| (!process.has_file_tasks(fh)).then_some(()))?;
     agree(call, &mut guard, among, idle, [])?;
     // A file that is deleted need not be written to the device.
     let synced = if io.mode.deletes() { Ok(()) } else { guard.unlocked(|_| io.sync()) };

@@ -7,7 +7,7 @@ use oxmpi_core::args::OutInt;
 use oxmpi_core::buffer::BufferPool;
 use oxmpi_core::call::Call;
 use oxmpi_core::request::{Active, PoolId};
-use oxmpi_core::wait::waiting::Unending;
+use oxmpi_core::wait::waiting::Receivers;
 
 /// Checks a session's handle.
 fn check(cx: &Call, id: PoolId) -> Result<()> {
@@ -57,7 +57,7 @@ fn flush(cx: &Call, id: PoolId) -> Result<()> {
         Some(pool) => pool.mark(),
         None => return Err(nothing_attached()),
     };
-    cx.wait(&mut guard, &Unending, |process| match process.pool_slot(id) {
+    cx.wait(&mut guard, &Receivers, |process| match process.pool_slot(id) {
         Ok((Some(pool), engine)) => pool.is_flushed(engine, mark).then_some(()),
         _ => Some(()),
     })

@@ -7,6 +7,7 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_core::args::{Out, OutStatus};
 use oxmpi_core::call::{Call, Guard, On};
+use oxmpi_core::check;
 use oxmpi_core::engine::Outcome;
 use oxmpi_core::process::Process;
 use oxmpi_core::request::{Active, Body, Plain, Start};
@@ -25,6 +26,9 @@ pub(super) fn is_active(guard: &Guard, request: Request) -> Result<bool> {
 
 /// Completes a request that is done: frees it, or makes a persistent one inactive.
 pub(super) fn complete(cx: &Call, guard: &mut Guard, request: &Cell<Request>) -> Outcome {
+    if check::is_on() {
+        guard.complete_buffers(request.get().0);
+    }
     let Some(found) = guard.requests.get_mut(request.get().0) else { return Outcome::sent() };
     let on = found.body.file().map_or(On::Comm(found.comm), On::File);
     let outcome = match &mut found.body {
@@ -158,6 +162,9 @@ pub fn request_free(cx: &Call, request: &Cell<Request>) -> Result<()> {
     let handle = request.replace(MPI_REQUEST_NULL);
     if handle == guard.sent {
         return Ok(());
+    }
+    if check::is_on() {
+        guard.forget_buffers(handle.0);
     }
     if let Some(Body::Generalized(generalized)) = guard.requests.get_mut(handle.0).map(|found| &mut found.body)
         && !generalized.complete

@@ -7,6 +7,7 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_core::args::{OutStatus, SourceArg, TargetArg};
 use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::check::message::Expected;
 use oxmpi_core::engine::{Mode, Route};
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::request::{Active, Exchange};
@@ -18,9 +19,10 @@ fn start_exchange(
     guard: &mut Guard,
     (send, route): (Source<'static>, Option<Route>),
     (recv, pattern): (Target<'static>, Option<Pattern>),
+    expected: Option<Expected>,
     kept: Option<OwnedBytes>,
 ) -> Active {
-    let recv = pattern.map(|pattern| guard.engine.recv(pattern, recv));
+    let recv = pattern.map(|pattern| guard.engine.recv_as(pattern, recv, expected));
     let send = route.and_then(|route| guard.engine.send(Mode::Standard, &route, send));
     Active::Exchange(Box::new(Exchange { send, recv, sent: None, kept }))
 }
@@ -60,8 +62,9 @@ pub fn sendrecv(
 ) -> Result<()> {
     let mut guard = cx.enter()?;
     let out = outgoing(&guard, sendbuf, dest, sendtag, comm).map_err(in_the_send)?;
+    let expected = guard.expected_by(cx.fun, comm, &recvbuf);
     let into = incoming(&guard, recvbuf, source, recvtag, comm).map_err(in_the_receive)?;
-    let active = start_exchange(&mut guard, out, into, None);
+    let active = start_exchange(&mut guard, out, into, expected, None);
     finish_exchange(cx, guard, active, status)
 }
 
@@ -76,7 +79,7 @@ pub fn sendrecv_replace(
     status: OutStatus,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    let active = start_replacing(&mut guard, buf, (dest, sendtag), (source, recvtag), comm)?;
+    let active = start_replacing(cx, &mut guard, buf, (dest, sendtag), (source, recvtag), comm)?;
     finish_exchange(cx, guard, active, status)
 }
 
@@ -92,8 +95,9 @@ pub fn isendrecv(
 ) -> Result<Request> {
     let mut guard = cx.enter()?;
     let out = outgoing(&guard, sendbuf, dest, sendtag, comm).map_err(in_the_send)?;
+    let expected = guard.expected_by(cx.fun, comm, &recvbuf);
     let into = incoming(&guard, recvbuf, source, recvtag, comm).map_err(in_the_receive)?;
-    let active = start_exchange(&mut guard, out, into, None);
+    let active = start_exchange(&mut guard, out, into, expected, None);
     Ok(guard.once(comm, active))
 }
 
@@ -107,12 +111,13 @@ pub fn isendrecv_replace(
     comm: Comm,
 ) -> Result<Request> {
     let mut guard = cx.enter()?;
-    let active = start_replacing(&mut guard, buf, (dest, sendtag), (source, recvtag), comm)?;
+    let active = start_replacing(cx, &mut guard, buf, (dest, sendtag), (source, recvtag), comm)?;
     Ok(guard.once(comm, active))
 }
 
 /// An exchange that receives into its send buffer: what it sends is copied first.
 fn start_replacing(
+    cx: &Call,
     guard: &mut Guard,
     buf: TargetArg<'static>,
     (dest, sendtag): (c_int, c_int),
@@ -120,7 +125,8 @@ fn start_replacing(
     comm: Comm,
 ) -> Result<Active> {
     let (send, route) = outgoing(guard, buf.as_source(), dest, sendtag, comm)?;
+    let expected = guard.expected_by(cx.fun, comm, &buf);
     let into = incoming(guard, buf, source, recvtag, comm)?;
     let (send, kept) = keep_copy(&send);
-    Ok(start_exchange(guard, (send, route), into, kept))
+    Ok(start_exchange(guard, (send, route), into, expected, kept))
 }

@@ -7,6 +7,7 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status, bail};
 use oxmpi_core::args::{Requests, SourceArg, TargetArg};
 use oxmpi_core::call::{Call, Guard, On};
+use oxmpi_core::check::{self, buffers::Use};
 use oxmpi_core::engine::Mode;
 use oxmpi_core::request::{Body, Start};
 use std::cell::Cell;
@@ -47,9 +48,10 @@ pub fn bsend_init(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, c
 
 pub fn recv_init(cx: &Call, buf: TargetArg<'static>, source: c_int, tag: c_int, comm: Comm) -> Result<Request> {
     let guard = cx.enter()?;
+    let expected = guard.expected_by(cx.fun, comm, &buf);
     let (buf, pattern) = incoming(&guard, buf, source, tag, comm)?;
     let start = match pattern {
-        Some(pattern) => Start::Recv { pattern, buf },
+        Some(pattern) => Start::Recv { pattern, buf, expected },
         None => Start::Nothing(Status::proc_null()),
     };
     Ok(make(guard, comm, start))
@@ -57,9 +59,20 @@ pub fn recv_init(cx: &Call, buf: TargetArg<'static>, source: c_int, tag: c_int, 
 
 fn start_one(cx: &Call, guard: &mut Guard, request: Request) -> Result<()> {
     let (comm, start) = startable(guard, request)?;
+    if check::is_on() {
+        let uses = match &start {
+            Start::Send { buf, .. } => vec![Use::reads(cx.fun, buf.clone())],
+            Start::Recv { buf, expected, .. } => vec![Use::receives(cx.fun, (**buf).clone(), expected.clone())],
+            _ => Vec::new(),
+        };
+        guard.propose_buffers(uses, true);
+    }
     let active = guard.begin(&start).inspect_err(|_| cx.raise_on(On::Comm(comm)))?;
     if let Some(Body::Persistent(_, slot)) = guard.requests.get_mut(request.0).map(|found| &mut found.body) {
         *slot = Some(active);
+    }
+    if check::is_on() {
+        guard.bind_buffers(request.0, cx.fun);
     }
     Ok(())
 }

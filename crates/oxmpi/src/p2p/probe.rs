@@ -112,9 +112,10 @@ fn start(
         }
     };
     cx.raise_on(On::Comm(comm));
+    let expected = guard.expected_by(cx.fun, comm, &buf);
     let buf = guard.target_of(buf)?;
-    let op =
-        guard.messages.remove(handle.0).map(|(envelope, found, _)| guard.engine.recv_message(&envelope, found, buf));
+    let taken = guard.messages.remove(handle.0);
+    let op = taken.map(|(envelope, found, _)| guard.engine.recv_message_as(&envelope, found, buf, expected));
     message.set(MPI_MESSAGE_NULL);
     Ok((op, comm))
 }

@@ -9,6 +9,8 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status};
 use oxmpi_core::args::{OutStatus, TargetArg};
 use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::check::buffers::Use;
+use oxmpi_core::check::{self, message::Expected};
 use oxmpi_core::engine::Outcome;
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::request::Active;
@@ -39,13 +41,29 @@ pub fn recv(
         status.set(&received);
         return Ok(());
     }
-    finish(recv_and_wait(cx, &mut guard, pattern, buf), status)
+    if guard.engine.may_be_here(&pattern)
+        && let Some(received) = recv_here(&mut guard, &buf, &pattern, comm)
+    {
+        status.set(&received);
+        return Ok(());
+    }
+    finish(recv_and_wait(cx, &mut guard, pattern, buf, None), status)
+}
+
+/// Receives a short message from any source, or one that was stored.
+#[inline(never)]
+fn recv_here(guard: &mut Guard, buf: &Target<'_>, pattern: &Pattern, comm: Comm) -> Option<Status> {
+    let peer = match pattern.source {
+        MPI_ANY_SOURCE => None,
+        source => Some(guard.comms.get(comm)?.peer(source)),
+    };
+    guard.engine.recv_here(peer, pattern, buf)
 }
 
 /// Receives a message of one packet that is here or comes soon.
 #[inline(always)]
 fn try_recv(guard: &mut Guard, buf: &Target<'_>, pattern: &Pattern, comm: Comm) -> Option<Status> {
-    if pattern.source == MPI_ANY_SOURCE || pattern.tag == MPI_ANY_TAG {
+    if pattern.source == MPI_ANY_SOURCE {
         return None;
     }
     let peer = guard.comms.get(comm)?.peer(pattern.source);
@@ -54,8 +72,14 @@ fn try_recv(guard: &mut Guard, buf: &Target<'_>, pattern: &Pattern, comm: Comm) 
 }
 
 #[inline(never)]
-fn recv_and_wait(cx: &Call, guard: &mut Guard, pattern: Pattern, buf: Target<'static>) -> Outcome {
-    let op = guard.engine.recv(pattern, buf);
+fn recv_and_wait(
+    cx: &Call,
+    guard: &mut Guard,
+    pattern: Pattern,
+    buf: Target<'static>,
+    expected: Option<Expected>,
+) -> Outcome {
+    let op = guard.engine.recv_as(pattern, buf, expected);
     cx.wait_op(guard, op)
 }
 
@@ -70,10 +94,12 @@ fn recv_checked(
     comm: Comm,
     status: OutStatus,
 ) -> Result<()> {
+    let expected = guard.expected_by(cx.fun, comm, &buf);
     let (buf, pattern) = incoming(&guard, buf, source, tag, comm)?;
+    propose(cx, &mut guard, &buf, pattern.as_ref(), expected.clone(), false);
     let outcome = match pattern {
         None => nothing_received(),
-        Some(pattern) => recv_and_wait(cx, &mut guard, pattern, buf),
+        Some(pattern) => recv_and_wait(cx, &mut guard, pattern, buf, expected),
     };
     finish(outcome, status)
 }
@@ -85,7 +111,7 @@ pub fn irecv(cx: &Call, buf: TargetArg<'static>, source: c_int, tag: c_int, comm
         let op = guard.engine.recv(pattern, buf);
         return Ok(guard.once(comm, Active::Recv(op)));
     }
-    start_recv(guard, buf, source, tag, comm)
+    start_recv(cx, guard, buf, source, tag, comm)
 }
 
 /// Memory and pattern of a receive into a contiguous buffer, if the arguments are plainly valid.
@@ -100,17 +126,43 @@ fn plain_pattern(
     let buf = buf.plain()?;
     let comm = guard.comms.get(comm)?;
     let known = (source as u32) < comm.size() as u32 || source == MPI_ANY_SOURCE;
-    (known && (tag >= 0 || tag == MPI_ANY_TAG)).then_some((buf, Pattern { context: comm.context, source, tag }))
+    (known & !check::is_on() && (tag >= 0 || tag == MPI_ANY_TAG))
+        .then_some((buf, Pattern { context: comm.context, source, tag }))
 }
 
 #[inline(never)]
-fn start_recv(mut guard: Guard, buf: TargetArg<'static>, source: c_int, tag: c_int, comm: Comm) -> Result<Request> {
+fn start_recv(
+    cx: &Call,
+    mut guard: Guard,
+    buf: TargetArg<'static>,
+    source: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Result<Request> {
+    let expected = guard.expected_by(cx.fun, comm, &buf);
     let (buf, pattern) = incoming(&guard, buf, source, tag, comm)?;
+    propose(cx, &mut guard, &buf, pattern.as_ref(), expected.clone(), true);
     let active = match pattern {
-        Some(pattern) => Active::Recv(guard.engine.recv(pattern, buf)),
+        Some(pattern) => Active::Recv(guard.engine.recv_as(pattern, buf, expected)),
         None => Active::Done(nothing_received()),
     };
     Ok(guard.once(comm, active))
+}
+
+/// A call is about to write a buffer; `stays`: until its request is complete.
+#[inline]
+pub(super) fn propose(
+    cx: &Call,
+    guard: &mut Guard,
+    buf: &Target<'static>,
+    pattern: Option<&Pattern>,
+    expected: Option<Expected>,
+    stays: bool,
+) {
+    if check::is_on() {
+        let uses = pattern.map(|_| Use::receives(cx.fun, (**buf).clone(), expected));
+        guard.propose_buffers(uses.into_iter().collect(), stays);
+    }
 }
 
 /// The arguments of a receive, checked. `None`: from `MPI_PROC_NULL`.

@@ -8,8 +8,9 @@ use oxmpi_abi::Result;
 use oxmpi_abi::handle::*;
 use oxmpi_core::args::SourceArg;
 use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::check::{self, buffers::Use};
 use oxmpi_core::engine::{Mode, Route};
-use oxmpi_datatype::Source;
+use oxmpi_datatype::{Signature, Source};
 use std::ffi::c_int;
 
 #[inline(always)]
@@ -27,17 +28,18 @@ pub fn send(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: C
 fn try_send(guard: &mut Guard, buf: SourceArg, dest: c_int, tag: c_int, comm: Comm) -> bool {
     let Some(buf) = buf.plain() else { return false };
     let Some(comm) = guard.comms.get(comm) else { return false };
-    if dest as u32 >= comm.size() as u32 || tag < 0 {
+    if (dest as u32 >= comm.size() as u32) | (tag < 0) | check::is_on() {
         return false;
     }
-    let route = Route { peer: comm.peer(dest), context: comm.context, source: comm.rank, tag };
+    let route =
+        Route { peer: comm.peer(dest), context: comm.context, source: comm.rank, tag, signature: Signature::NONE };
     guard.engine.send_small(&route, &buf)
 }
 
 #[inline(never)]
 fn send_mode(
     cx: &Call,
-    guard: Guard,
+    mut guard: Guard,
     mode: Mode,
     buf: SourceArg<'static>,
     dest: c_int,
@@ -45,6 +47,7 @@ fn send_mode(
     comm: Comm,
 ) -> Result<()> {
     let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
+    propose(cx, &mut guard, &buf, route.as_ref(), false);
     match route {
         Some(route) => send_and_wait(cx, guard, mode, &route, buf),
         None => Ok(()),
@@ -81,15 +84,16 @@ pub fn isend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: 
     if try_send(&mut guard, buf, dest, tag, comm) {
         return Ok(guard.sent);
     }
-    start_send(guard, Mode::Standard, buf, dest, tag, comm)
+    start_send(cx, guard, Mode::Standard, buf, dest, tag, comm)
 }
 
 pub fn issend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
-    start_send(cx.enter()?, Mode::Synchronous, buf, dest, tag, comm)
+    start_send(cx, cx.enter()?, Mode::Synchronous, buf, dest, tag, comm)
 }
 
 #[inline(never)]
 fn start_send(
+    cx: &Call,
     mut guard: Guard,
     mode: Mode,
     buf: SourceArg<'static>,
@@ -98,6 +102,7 @@ fn start_send(
     comm: Comm,
 ) -> Result<Request> {
     let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
+    propose(cx, &mut guard, &buf, route.as_ref(), true);
     let op = route.and_then(|route| guard.engine.send(mode, &route, buf));
     Ok(guard.send_request(comm, op))
 }
@@ -111,6 +116,15 @@ pub fn ibsend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm:
     Ok(guard.send_request(comm, None))
 }
 
+/// A call is about to read a buffer; `stays`: until its request is complete.
+#[inline]
+pub(super) fn propose(cx: &Call, guard: &mut Guard, buf: &Source<'static>, route: Option<&Route>, stays: bool) {
+    if check::is_on() {
+        let uses = route.map(|_| Use::reads(cx.fun, buf.clone()));
+        guard.propose_buffers(uses.into_iter().collect(), stays);
+    }
+}
+
 /// The arguments of a send, checked. `None`: to `MPI_PROC_NULL`.
 #[inline(always)]
 pub(super) fn outgoing(
@@ -121,6 +135,8 @@ pub(super) fn outgoing(
     comm: Comm,
 ) -> Result<(Source<'static>, Option<Route>)> {
     let comm = guard.comm(comm)?;
+    let signature = guard.signature_of(&buf);
     let buf = guard.source_of(buf)?;
-    Ok((buf, guard.route(comm, dest, tag)?))
+    let route = guard.route(comm, dest, tag)?;
+    Ok((buf, route.map(|route| Route { signature, ..route })))
 }

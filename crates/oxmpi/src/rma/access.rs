@@ -8,6 +8,7 @@ use super::far;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, Op, Request, Win};
 use oxmpi_abi::{Error, Result, bail};
+use oxmpi_base::valgrind;
 use oxmpi_core::args::{At, SourceArg, TargetArg};
 use oxmpi_core::call::Guard;
 use oxmpi_datatype::{Region, Source, Target};
@@ -31,6 +32,9 @@ pub unsafe fn put(
     guard.win(win)?;
     // SAFETY: the parts of such an argument, by this function's condition.
     let from = guard.source_of(unsafe { SourceArg::new(address.cast(), origin.0, origin.1) })?;
+    if valgrind::is_on() {
+        from.check_defined();
+    }
     match guard.target_region(win, rank, disp, count, datatype)? {
         Some(TargetRegion { far: Some(there), buf, .. }) => put_far(guard, there, &from, &buf, win),
         Some(region) => oxmpi_rma::put(guard.engine.node(), &from, &region),

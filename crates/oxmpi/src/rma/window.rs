@@ -10,6 +10,7 @@ use oxmpi_base::address::ProcessId;
 use oxmpi_base::arena::{Area, Mapping};
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_base::limits::physical_memory;
+use oxmpi_base::valgrind;
 use oxmpi_core::attributes::Object;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::group::Group;
@@ -178,7 +179,8 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
     let granularity = agreed.then(|| granularity.clamp(64, 1 << 20));
     let no_locks = hints.boolean("no_locks") == Some(true);
     let window_members = (0..all.len()).map(member).collect();
-    let single_copy = guard.engine.may_copy();
+    // Valgrind sees what this process writes, and not what a target writes for it.
+    let single_copy = guard.engine.may_copy() && !valgrind::is_on();
     let spec = WindowSpec {
         flavor,
         rank,
