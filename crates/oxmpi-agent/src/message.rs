@@ -69,7 +69,7 @@ pub enum Stop {
     Failure,
     /// Another rank has failed outside MPI: the others may be about to print an error of their own.
     QuietFailure,
-    /// The time limit was reached; where the ranks are is asked for.
+    /// The time limit was reached. The agents have said where their ranks are, or were asked to.
     TimeLimit,
     AtOnce,
 }

@@ -42,9 +42,6 @@ pub const AFTER_QUIET_FAILURE: Steps =
     Steps { signals: &[(250, sys::SIGTERM), (650, sys::SIGKILL)], spares_commands: true };
 /// The time limit was reached, or the output has no reader any more.
 pub const AFTER_LIMIT: Steps = Steps { signals: &[(0, sys::SIGTERM), (400, sys::SIGKILL)], spares_commands: false };
-/// The same on one of several hosts: the ranks of the others say where they are before the end of these changes it.
-pub const AFTER_LIMIT_ON_HOSTS: Steps =
-    Steps { signals: &[(200, sys::SIGTERM), (600, sys::SIGKILL)], spares_commands: false };
 pub const AFTER_INTERRUPT: Steps =
     Steps { signals: &[(0, sys::SIGINT), (500, sys::SIGTERM), (900, sys::SIGKILL)], spares_commands: false };
 pub const AT_ONCE: Steps = Steps { signals: &[(0, sys::SIGKILL)], spares_commands: false };

@@ -14,7 +14,7 @@ use crate::report::Place;
 use crate::start::Refusal;
 use crate::sys;
 use crate::watch::{
-    AFTER_FAILURE, AFTER_INTERRUPT, AFTER_LIMIT_ON_HOSTS, AFTER_QUIET_FAILURE, AT_ONCE, Death, MISSED, Steps, Watch,
+    AFTER_FAILURE, AFTER_INTERRUPT, AFTER_LIMIT, AFTER_QUIET_FAILURE, AT_ONCE, Death, MISSED, Steps, Watch,
 };
 
 impl Agent {
@@ -189,15 +189,13 @@ impl Agent {
     }
 
     pub(super) fn stop(&mut self, how: Stop, now: Instant) -> Result<(), BadFrame> {
-        match &self.phase {
-            Phase::Idle | Phase::Ready(..) => self.phase = Phase::Draining { all_well: true, bad_child: 0 },
-            Phase::Running(..) if how == Stop::TimeLimit => self.tell_places(),
-            _ => {}
+        if matches!(&self.phase, Phase::Idle | Phase::Ready(..)) {
+            self.phase = Phase::Draining { all_well: true, bad_child: 0 };
         }
         // Spawned jobs that are connected to a rank that failed end by themselves, and the others go on.
         let (steps, ends_spawned_jobs) = match how {
             Stop::Failure => (&AFTER_FAILURE, false),
-            Stop::TimeLimit => (&AFTER_LIMIT_ON_HOSTS, true),
+            Stop::TimeLimit => (&AFTER_LIMIT, true),
             Stop::QuietFailure => (&AFTER_QUIET_FAILURE, false),
             Stop::AtOnce => (&AT_ONCE, true),
         };

@@ -157,6 +157,15 @@ impl Root<'_> {
             self.time_limit = None;
             if self.stopped_at.is_none() {
                 self.verdict = Some(Verdict::TimedOut);
+                self.places.clear();
+                self.last_places = Some(now + ANSWERS);
+                let _ = self.branches.send(EVERY_NODE, &Down::Where);
+            }
+        }
+        // No rank is ended before all agents have answered: the end of one changes where others are.
+        if self.last_places.is_some_and(|until| until <= now || self.places.len() >= self.live()) {
+            self.last_places = None;
+            if self.stopped_at.is_none() {
                 self.stop(Stop::TimeLimit);
             }
         }

@@ -112,6 +112,8 @@ struct Root<'a> {
     rests: HostRests,
     shows_places: Option<Instant>,
     time_limit: Option<Instant>,
+    /// The time limit was reached, and until then the agents may say where the ranks are.
+    last_places: Option<Instant>,
     /// When the agents were told to end the job.
     stopped_at: Option<Instant>,
     /// The agents know of a rank that ended without calling `MPI_Init`.
@@ -217,6 +219,7 @@ impl<'a> Root<'a> {
             rests: HostRests::new(settings.deadlock, plan.apps.len(), Instant::now()),
             shows_places: None,
             time_limit: settings.timeout.map(|limit| Instant::now() + limit),
+            last_places: None,
             stopped_at: None,
             hurry: false,
             names: JobNames::default(),
@@ -287,7 +290,8 @@ impl<'a> Root<'a> {
         let rests = self.rests.deadline().filter(|_| self.verdict.is_none() && self.has_run);
         let findings = self.findings.deadline();
         let branches = self.branches.deadline();
-        let all = [branches, outputs, self.time_limit, input, end, parents, self.shows_places, rests, findings];
-        all.into_iter().flatten().fold(now + Duration::from_secs(1), Instant::min)
+        let places = [self.shows_places, self.last_places];
+        let all = [branches, outputs, self.time_limit, input, end, parents, rests, findings];
+        all.into_iter().chain(places).flatten().fold(now + Duration::from_secs(1), Instant::min)
     }
 }
