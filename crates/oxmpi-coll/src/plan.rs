@@ -138,14 +138,14 @@ impl Side {
 /// The functions with which planners write plans. Steps without units are omitted, except
 /// [`Plan::signal`] and [`Plan::await_signal`].
 impl Plan {
-    pub(crate) fn send(&mut self, to: u32, piece: Piece) {
+    pub fn send(&mut self, to: u32, piece: Piece) {
         if piece.count > 0 {
             self.touch(piece);
             self.steps.push(Step::Send { to, piece });
         }
     }
 
-    pub(crate) fn recv(&mut self, from: u32, piece: Piece) {
+    pub fn recv(&mut self, from: u32, piece: Piece) {
         if piece.count > 0 {
             self.touch(piece);
             self.steps.push(Step::Recv { from, piece });

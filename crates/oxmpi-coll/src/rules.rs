@@ -131,6 +131,7 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Gather, 8, Bytes::Any, Linear, STRAIGHT),
     row(Kind::Gather, ANY, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Gather, ANY, Bytes::Any, Linear, STRAIGHT),
+    on_board(Kind::Gatherv, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
     over(Kind::Gatherv, ANY, Bytes::Any, Batched, EIGHT),
     row(Kind::Gatherv, ANY, Bytes::Any, Linear, ONE_WAY),
     on_board(Kind::Scatter, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
@@ -141,6 +142,8 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Scatter, 8, Bytes::Any, Linear, STRAIGHT),
     row(Kind::Scatter, ANY, UpTo(16 * KIB), Binomial, FEW_MESSAGES),
     row(Kind::Scatter, ANY, Bytes::Any, Linear, STRAIGHT),
+    on_board(Kind::Scatterv, TWO, UpTo(32 * KIB), Pieces, TWO_COPIES),
+    on_board(Kind::Scatterv, (3, ANY), UpTo(8 * KIB), Pieces, "the root copies into its staging buffer for all others"),
     row(Kind::Scatterv, ANY, Bytes::Any, Linear, ONE_WAY),
     // ---- allgather
     on_board(Kind::Allgather, TWO, From(8 * KIB), Direct, ONE_COPY).if_all(DIRECT),

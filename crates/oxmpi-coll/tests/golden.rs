@@ -71,11 +71,13 @@ fn every_shape_has_a_row_and_no_board_spans_nodes() {
     }
 }
 
-const ON_BOARD: [Kind; 11] = [
+const ON_BOARD: [Kind; 13] = [
     Kind::Barrier,
     Kind::Bcast,
     Kind::Gather,
+    Kind::Gatherv,
     Kind::Scatter,
+    Kind::Scatterv,
     Kind::Allgather,
     Kind::Alltoall,
     Kind::Reduce,

@@ -12,6 +12,7 @@ mod board;
 mod perform;
 
 pub use board::{BoardOperation, BoardQueue};
+pub use perform::unequal;
 
 use crate::call_history::Calls;
 use crate::call_tag::LOCAL;

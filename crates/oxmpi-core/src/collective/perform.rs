@@ -272,7 +272,16 @@ fn differs(source: i32, got: usize, expected: usize, error: Option<Error>) -> Er
         // A message that did not come says nothing about arguments.
         Some(error) if error.class() != MPI_ERR_TRUNCATE => return error,
         Some(error) => format!("from rank {source}: {}", error.text()),
-        None => format!("rank {source} gave {got} bytes where {expected} were expected"),
+        None => return unequal(source, got, expected),
     };
-    Error::new(MPI_ERR_TRUNCATE, format!("{text}: the ranks' arguments do not match each other"))
+    Error::new(MPI_ERR_TRUNCATE, format!("{text}: {NO_MATCH}"))
 }
+
+/// The error when a rank gave another number of bytes than this one expected.
+#[cold]
+pub fn unequal(source: i32, got: usize, expected: usize) -> Error {
+    let text = format!("rank {source} gave {got} bytes where {expected} were expected: {NO_MATCH}");
+    Error::new(MPI_ERR_TRUNCATE, text)
+}
+
+const NO_MATCH: &str = "the ranks' arguments do not match each other";

@@ -66,6 +66,7 @@ impl CallSignature {
                     | Exscan
                     | Iexscan
                     | Gather
+                    | Gatherv
                     | Igather
                     | Reduce
                     | Ireduce
@@ -76,6 +77,7 @@ impl CallSignature {
                     | Scan
                     | Iscan
                     | Scatter
+                    | Scatterv
                     | Iscatter
             )
         )
@@ -97,7 +99,7 @@ impl CallSignature {
         let mut words = Vec::new();
         if self.bytes() == MOST_BYTES as u64 {
             words.push(format!("{MOST_BYTES} bytes or more"));
-        } else if !matches!(self.fun(), Some(Fun::Barrier | Fun::Ibarrier)) {
+        } else if !matches!(self.fun(), Some(Fun::Barrier | Fun::Ibarrier | Fun::Gatherv | Fun::Scatterv)) {
             words.push(format!("{} bytes", self.bytes()));
         }
         if self.op() != 0 {

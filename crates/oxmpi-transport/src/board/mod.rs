@@ -4,6 +4,7 @@
 //! mod.rs         joining a board, and the building blocks of operations
 //! call.rs        the signature of a call, to detect ranks in different calls
 //! data.rs        broadcast, gather, scatter, allgather, alltoall
+//! uneven.rs      gather and scatter of blocks whose lengths differ
 //! reduction.rs   reduce, allreduce, reduce-scatter, scans
 //! parts.rs       long allreduces, with work stealing
 //! direct.rs      long operations: direct copies between the ranks
@@ -23,10 +24,12 @@ mod data;
 mod direct;
 mod parts;
 mod reduction;
+mod uneven;
 
 pub use background::{Advance, BoardRun, Vectors, Work};
 pub use call::{CallSignature, different_calls, unknown_calls};
 pub use reduction::{Kernel, Reduction, Shares};
+pub use uneven::Delivery;
 
 use oxmpi_abi::Result;
 use oxmpi_base::arena::{Area, Mapping};
@@ -106,6 +109,8 @@ fn way(algorithm: Algorithm) -> BoardWay {
 /// The algorithms of all operations that have more than one.
 struct Choices {
     bcast: Ways,
+    gatherv: Ways,
+    scatterv: Ways,
     allgather: Ways,
     alltoall: Ways,
     reduce: Ways,
@@ -117,6 +122,8 @@ impl Choices {
         let of = |kind| Ways::new(kind, ranks, facts);
         Choices {
             bcast: of(Kind::Bcast),
+            gatherv: of(Kind::Gatherv),
+            scatterv: of(Kind::Scatterv),
             allgather: of(Kind::Allgather),
             alltoall: of(Kind::Alltoall),
             reduce: of(Kind::Reduce),

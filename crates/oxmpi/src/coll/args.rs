@@ -93,7 +93,7 @@ impl Block {
 pub struct Blocks {
     pub(super) address: *const c_void,
     pub(super) counts: Ints,
-    displs: Ints,
+    pub(super) displs: Ints,
     pub(super) datatype: Datatype,
 }
 
@@ -106,15 +106,13 @@ impl Blocks {
         self.address as usize == MPI_IN_PLACE
     }
 
-    /// The offset of each block, checked.
+    /// Checks the arrays and the memory of all blocks.
     ///
     /// # Safety
     /// The arrays have as many entries as there are blocks.
-    pub(super) unsafe fn spans(&self, guard: &Guard, blocks: usize, written: bool) -> Result<Spans> {
+    pub(super) unsafe fn check(&self, guard: &Guard, blocks: usize, written: bool) -> Result<()> {
         check_arrays(blocks, self.counts, self.displs)?;
-        let datatype = guard.datatype(self.datatype)?;
-        let (extent, empty) = (datatype.extent() as i64, datatype.size() == 0);
-        let mut spans = Spans { counts: Vec::with_capacity(blocks), displs: Vec::with_capacity(blocks) };
+        let extent = guard.datatype(self.datatype)?.extent() as i64;
         for index in 0..blocks {
             // SAFETY: there are as many entries as blocks: this function's own condition.
             let (count, displ) = unsafe { (self.counts.get(index), self.displs.get(index)) };
@@ -124,10 +122,24 @@ impl Blocks {
                 let check = if written { Process::target } else { Process::buffer };
                 check(guard, address, count, self.datatype)?;
             }
-            spans.counts.push(if empty { 0 } else { count as u64 });
-            spans.displs.push(displ);
         }
-        Ok(spans)
+        Ok(())
+    }
+
+    /// The offset of each block, checked.
+    ///
+    /// # Safety
+    /// The arrays have as many entries as there are blocks.
+    pub(super) unsafe fn spans(&self, guard: &Guard, blocks: usize, written: bool) -> Result<Spans> {
+        // SAFETY: there are as many entries as blocks: this function's own condition.
+        unsafe { self.check(guard, blocks, written)? };
+        let empty = guard.datatype(self.datatype)?.size() == 0;
+        // SAFETY: as above.
+        let (count, displ) = (|index| unsafe { self.counts.get(index) }, |index| unsafe { self.displs.get(index) });
+        Ok(Spans {
+            counts: (0..blocks).map(|index| if empty { 0 } else { count(index) as u64 }).collect(),
+            displs: (0..blocks).map(displ).collect(),
+        })
     }
 
     /// The bytes of so many elements of a checked block.

@@ -336,13 +336,13 @@ const _: () = assert!(SCANS == longest_on_board(Kind::Exscan) as usize, "one lim
 
 /// Our rank and the number of ranks, if there may be a board.
 #[inline]
-fn place(guard: &Guard, comm: Comm) -> Option<(usize, usize)> {
+pub(super) fn place(guard: &Guard, comm: Comm) -> Option<(usize, usize)> {
     let comm = guard.comms.get(comm)?;
     if matches!(comm.board, Board::Refused) { None } else { Some((comm.rank as usize, comm.group.len())) }
 }
 
 #[inline]
-fn rank_of(root: i32, ranks: usize) -> Option<usize> {
+pub(super) fn rank_of(root: i32, ranks: usize) -> Option<usize> {
     usize::try_from(root).ok().filter(|&root| root < ranks)
 }
 
@@ -364,7 +364,7 @@ fn whole(
     }
 }
 
-fn is_in_place(address: *const c_void) -> bool {
+pub(super) fn is_in_place(address: *const c_void) -> bool {
     address as usize == MPI_IN_PLACE
 }
 
@@ -486,7 +486,7 @@ fn compute<F: Form>(
 
 /// Runs an operation over the communicator's board, if it has one.
 #[inline]
-fn perform<F: Form>(
+pub(super) fn perform<F: Form>(
     call: &Call,
     guard: &mut Guard,
     comm: Comm,

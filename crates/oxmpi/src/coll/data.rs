@@ -100,11 +100,11 @@ fn check_apart(guard: &Guard, one: &Block, many: &Block, own: usize) -> Result<(
     Ok(())
 }
 
-/// As [`check_apart`], with displacements.
-fn check_apart_from(guard: &Guard, one: &Block, many: &Blocks, spans: &Spans, own: usize) -> Result<()> {
+/// As [`check_apart`]; `displ` is the displacement of this process's block.
+pub(super) fn check_apart_from(guard: &Guard, one: &Block, many: &Blocks, displ: i64) -> Result<()> {
     let size = oxmpi_datatype::dense_size(many.datatype.0);
     if let (Some(size), Some(_)) = (size, oxmpi_datatype::dense_size(one.datatype.0)) {
-        let at = many.address.wrapping_byte_offset((spans.displs[own] as isize).wrapping_mul(size as isize));
+        let at = many.address.wrapping_byte_offset((displ as isize).wrapping_mul(size as isize));
         refuse_alias(one.address, at, one.bytes(guard)?)?;
     }
     Ok(())
@@ -172,7 +172,7 @@ pub(super) unsafe fn gatherv(
         (from, count) = send.elements(&guard, false)?;
         if at_root {
             check_own(send.bytes(&guard)?, recv.bytes_of(&guard, spans.counts[shape.rank])?)?;
-            check_apart_from(&guard, &send, &recv, &spans, shape.rank)?;
+            check_apart_from(&guard, &send, &recv, spans.displs[shape.rank])?;
         }
     }
     let plan = plans::gatherv(call, &shape, role, in_place, count, &spans);
@@ -243,7 +243,7 @@ pub(super) unsafe fn scatterv(
         (to, count) = recv.elements(&guard, true)?;
         if at_root {
             check_own(send.bytes_of(&guard, spans.counts[shape.rank])?, recv.bytes(&guard)?)?;
-            check_apart_from(&guard, &recv, &send, &spans, shape.rank)?;
+            check_apart_from(&guard, &recv, &send, spans.displs[shape.rank])?;
         }
     }
     let plan = plans::scatterv(call, &shape, role, in_place, &spans, count);
@@ -302,7 +302,7 @@ pub(super) unsafe fn allgatherv(
         (from, count) = send.elements(&guard, false)?;
         if !shape.inter {
             check_own(send.bytes(&guard)?, recv.bytes_of(&guard, spans.counts[shape.rank])?)?;
-            check_apart_from(&guard, &send, &recv, &spans, shape.rank)?;
+            check_apart_from(&guard, &send, &recv, spans.displs[shape.rank])?;
         }
     }
     let plan = plans::allgatherv(call, &shape, in_place, count, &spans, recv.bytes_of(&guard, 1)?);

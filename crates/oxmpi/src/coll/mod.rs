@@ -3,6 +3,7 @@
 //! ```text
 //! mod.rs        the forms and the operations: they try a board, the rest uses plans
 //! board.rs      over memory that all ranks share; `None` where that is not the way
+//! uneven.rs     the same for gather and scatter of blocks whose lengths differ
 //! data.rs  reductions.rs  neighbors.rs      check the arguments, ask for a plan, bind it to the program's memory
 //! args.rs       buffer arguments            shape.rs  the communicator as plans see it
 //! mode.rs       carries a plan out, starts it, or keeps it
@@ -29,6 +30,7 @@ mod neighbors;
 mod plans;
 mod reductions;
 mod shape;
+mod uneven;
 
 pub use args::{Block, Blocks, Mixed};
 pub use mode::Mode;
@@ -172,6 +174,9 @@ pub unsafe fn gatherv<F: Form>(
         if check::is_on() {
             let _ = checked::gatherv(call, &send, &recv, root, comm);
         }
+        if let Some(output) = uneven::gatherv(call, form, send, recv, root, comm)? {
+            return Ok(output);
+        }
         data::gatherv(call, form.mode(), send, recv, root, comm).map(F::output)
     }
 }
@@ -210,6 +215,9 @@ pub unsafe fn scatterv<F: Form>(
     unsafe {
         if check::is_on() {
             let _ = checked::scatterv(call, &send, &recv, root, comm);
+        }
+        if let Some(output) = uneven::scatterv(call, form, send, recv, root, comm)? {
+            return Ok(output);
         }
         data::scatterv(call, form.mode(), send, recv, root, comm).map(F::output)
     }
