@@ -6,7 +6,7 @@
 //! job description or was agreed when the board was made. The rows, with their reasons, are in `rules.rs`; [`crate::operation`]
 //! leads from an algorithm to a plan, `oxmpi-transport/src/board` carries out the ways over a board.
 
-use crate::rules::TABLE;
+use crate::rules::{FIRST_ROWS, TABLE};
 
 /// What the choice depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Shape {
 
     /// The row that decides: the first that fits.
     pub fn choose(&self) -> &'static Rule {
-        match TABLE.iter().find(|rule| rule.fits(self)) {
+        match TABLE[FIRST_ROWS[self.kind as usize]..].iter().find(|rule| rule.fits(self)) {
             Some(rule) => rule,
             None => unreachable!("each kind has a row that fits every shape; a test checks it"),
         }

@@ -216,6 +216,29 @@ impl Operation<'_> {
         Shape::new(self.kind(), ranks, bytes, facts)
     }
 
+    /// The same operation, unless it has arrays of the program.
+    pub fn without_arrays(&self) -> Option<Operation<'static>> {
+        use Operation::*;
+        Some(match *self {
+            Barrier => Barrier,
+            Bcast { root, units } => Bcast { root, units },
+            Gather { root, in_place } => Gather { root, in_place },
+            Scatter { root, in_place } => Scatter { root, in_place },
+            Allgather { in_place } => Allgather { in_place },
+            Alltoall { in_place } => Alltoall { in_place },
+            Reduce { root, units, commutes, in_place } => Reduce { root, units, commutes, in_place },
+            Allreduce { units, commutes, in_place } => Allreduce { units, commutes, in_place },
+            Scan { units, in_place } => Scan { units, in_place },
+            Exscan { units, in_place } => Exscan { units, in_place },
+            ReduceScatter { counts: Counts::Equal(units), commutes, in_place } => {
+                ReduceScatter { counts: Counts::Equal(units), commutes, in_place }
+            }
+            Gatherv { .. } | Scatterv { .. } | Allgatherv { .. } | Alltoallv { .. } | ReduceScatter { .. } => {
+                return None;
+            }
+        })
+    }
+
     /// Whether operands may be combined in any order; true where there are none.
     pub(crate) fn commutes(&self) -> bool {
         match *self {

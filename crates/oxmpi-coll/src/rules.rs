@@ -30,6 +30,17 @@ pub const fn longest_on_board(kind: Kind) -> u64 {
     longest
 }
 
+/// Of each kind, the place of its first row.
+pub(crate) const FIRST_ROWS: [usize; Kind::COUNT] = {
+    let mut first = [TABLE.len(); Kind::COUNT];
+    let mut row = TABLE.len();
+    while row > 0 {
+        row -= 1;
+        first[TABLE[row].kind as usize] = row;
+    }
+    first
+};
+
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const ANY: u32 = u32::MAX;

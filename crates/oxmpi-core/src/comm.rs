@@ -7,6 +7,7 @@ use crate::buffer::BufferPool;
 use crate::call_history::Calls;
 use crate::explain::Speaker;
 use crate::info::Info;
+use crate::plan_cache::PlanCache;
 use crate::ranks::Ranks;
 use crate::topology::Topology;
 use crate::topology::cart::Cart;
@@ -58,6 +59,8 @@ pub struct Comm {
     pub board: Board,
     /// Where its ranks run, once a collective operation has asked ([`crate::process::Process::node_map`]).
     pub nodes: OnceLock<Option<Arc<NodeMap>>>,
+    /// Plans of its last collective operations.
+    pub plans: Arc<PlanCache>,
 }
 
 /// The communicators of a process, by their handles.
@@ -143,6 +146,7 @@ impl Comm {
             calls: Calls::default(),
             board: Board::Wanted(0),
             nodes: OnceLock::new(),
+            plans: Arc::default(),
         }
     }
 

@@ -50,6 +50,7 @@ pub mod liveness;
 pub mod operation;
 pub mod partitioned;
 mod pending_comm;
+pub mod plan_cache;
 pub mod process;
 pub mod ranks;
 pub mod request;

@@ -7,6 +7,7 @@ use oxmpi_coll::nodes::NodeMap;
 use oxmpi_core::call::Guard;
 use oxmpi_core::collective::Stage;
 use oxmpi_core::explain::Speaker;
+use oxmpi_core::plan_cache::PlanCache;
 use std::sync::Arc;
 
 /// What plans need to know about the communicator of a collective operation.
@@ -21,6 +22,8 @@ pub(super) struct CollShape {
     pub inter: bool,
     /// Where the ranks run, if that is on several nodes.
     pub nodes: Option<Arc<NodeMap>>,
+    /// Plans of the last operations.
+    pub plans: Arc<PlanCache>,
     /// Explains the chosen algorithms, if the user asked for that.
     pub speaker: Option<Speaker>,
 }
@@ -48,6 +51,7 @@ impl CollShape {
             local: comm.local_group().len(),
             inter: comm.is_inter(),
             nodes,
+            plans: Arc::clone(&comm.plans),
             speaker: comm.speaker(),
         })
     }
