@@ -1,6 +1,7 @@
 // ranks: 3
 // one-host: some cases use shared memory
 // timeout: 60
+// sleeps: ranks wait for seconds before they go on
 // args: thread_self
 // args: world_then_session
 // args: mixed_collectives

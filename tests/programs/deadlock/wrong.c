@@ -1,6 +1,7 @@
 // ranks: 3
 // one-host: ../hosts has the same between hosts
 // timeout: 30
+// sleeps: a deadlock is told after half a second of silence
 // expect-exit: 121
 // expect-stderr: deadlock:
 // expect-stderr: the job was stopped

@@ -1,6 +1,7 @@
 // ranks: 3
 // one-host: the waits of windows over hosts are not described
 // timeout: 30
+// sleeps: a deadlock is told after half a second of silence
 // expect-exit: 121
 // expect-stderr: deadlock:
 // expect-stderr: the job was stopped

@@ -1,6 +1,7 @@
 // ranks: 3
 // launch: --pretend-hosts 3
 // timeout: 60
+// sleeps: ranks wait for seconds before they go on
 // args: recv_late
 // args: ssend_late
 // args: probe_late

@@ -20,6 +20,8 @@ pub struct Header {
     pub expect_stdout: Vec<String>,
     pub expect_stderr: Vec<String>,
     pub min_cpus: usize,
+    /// Why the program may run beside others of this kind: its ranks wait most of the time.
+    pub sleeps: Option<String>,
     /// Why the program is not run on several hosts.
     pub one_host: Option<String>,
     /// Why the program is not run in valgrind.
@@ -52,6 +54,7 @@ impl Header {
             expect_stdout: Vec::new(),
             expect_stderr: Vec::new(),
             min_cpus: 1,
+            sleeps: None,
             one_host: None,
             no_valgrind: None,
         };
@@ -128,6 +131,8 @@ impl Header {
             "expect-stdout" => self.expect_stdout.push(value.to_owned()),
             "expect-stderr" => self.expect_stderr.push(value.to_owned()),
             "min-cpus" => self.min_cpus = number(key, value)?,
+            "sleeps" if value.is_empty() => return Err("sleeps: gives no reason".to_owned()),
+            "sleeps" => self.sleeps = Some(value.to_owned()),
             "one-host" if value.is_empty() => return Err("one-host: gives no reason".to_owned()),
             "one-host" => self.one_host = Some(value.to_owned()),
             "no-valgrind" if value.is_empty() => return Err("no-valgrind: gives no reason".to_owned()),

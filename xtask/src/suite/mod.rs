@@ -24,6 +24,9 @@ use job::{Job, Outcome};
 /// After this many failures with one number of ranks, a program is not run again with that number.
 const ENOUGH_FAILURES: usize = 3;
 
+/// So many programs that sleep most of the time run at a time.
+const SLEEPING_JOBS: usize = 4;
+
 const HELP: &str = "\
 cargo xtask test-programs [FILTER…] [OPTIONS]
   FILTER         only programs whose path under tests/programs contains one of these; none that contains what follows a `!`
@@ -239,15 +242,22 @@ impl Suite {
         if !self.options.no_build {
             println!("{} programs compiled in {:.1} s", self.programs.len(), begin.elapsed().as_secs_f64());
         }
-        let pairs: Vec<_> = self.programs.iter().zip(compiled).collect();
-        let totals =
-            in_parallel(self.options.jobs, &pairs, |(program, compiled)| self.run_program(program, compiled, cores));
-        let failed = self.programs.iter().zip(&totals).filter(|(_, total)| total.failed > 0);
+        let sleeps = |program: &Program| program.header.as_ref().is_ok_and(|header| header.sleeps.is_some());
+        let pairs = self.programs.iter().zip(compiled);
+        let (sleeping, busy): (Vec<_>, Vec<_>) = pairs.partition(|(program, _)| sleeps(program));
+        let jobs = self.options.jobs;
+        let mut totals = Vec::new();
+        for (pairs, jobs) in [(&busy, jobs), (&sleeping, jobs.max(SLEEPING_JOBS))] {
+            let done = in_parallel(jobs, pairs, |(program, compiled)| self.run_program(program, compiled, cores));
+            totals.extend(pairs.iter().map(|(program, _)| *program).zip(done));
+        }
+        let failed = totals.iter().filter(|(_, total)| total.failed > 0);
         let failed: Vec<_> = failed.map(|(program, _)| program.name.as_str()).collect();
         if failed.len() > 1 {
             println!("failed: {}", failed.join(" "));
         }
-        let mut total = totals.into_iter().fold(Total::default(), |sum, one| Total {
+        let totals = totals.into_iter().map(|(_, total)| total);
+        let mut total = totals.fold(Total::default(), |sum, one| Total {
             passed: sum.passed + one.passed,
             failed: sum.failed + one.failed,
             skipped: sum.skipped + one.skipped,

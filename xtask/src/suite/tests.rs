@@ -98,6 +98,23 @@ fn a_program_that_measures_time_may_fail_once() {
 }
 
 #[test]
+fn programs_that_sleep_run_at_the_same_time_and_after_the_others() {
+    let folder = Folder::new("sleeps");
+    let here = folder.0.display().to_string();
+    let meets = |other: &str| {
+        format!(
+            "// ranks: 1\n// timeout: 20\n// sleeps: always\n[ -e {here}/busy ] || exit 1\n\
+                 echo > {here}/{other}.is-here\nwhile [ $(ls {here}/*.is-here | wc -l) -lt 2 ]; do sleep 0.01; done\n"
+        )
+    };
+    folder.program("a.c", &meets("a"));
+    folder.program("b.c", &meets("b"));
+    folder.program("z.c", &format!("// ranks: 1\necho > {here}/busy\n"));
+    let total = Suite::new(Options { jobs: 1, ..folder.options(1, &[]) }).expect("a suite").run();
+    assert_eq!((total.passed, total.failed), (3, 0));
+}
+
+#[test]
 fn every_kind_of_failure_is_seen() {
     let failures = [
         ("status", "// ranks: 1\nexit 1\n"),
