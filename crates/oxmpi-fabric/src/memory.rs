@@ -135,7 +135,7 @@ impl Endpoint {
             region = Some(self.register(to.cast_const().cast(), bytes, READ).inspect_err(|_| self.free.push(slot.0))?);
         }
         let descriptor = region.as_ref().map_or(null_mut(), Region::descriptor);
-        // SAFETY: as the caller promises.
+        // SAFETY: the memory may be written until the read is done: this function's own condition.
         let begun = unsafe { self.begin_read(slot, to, bytes, descriptor, from, remote) };
         match begun {
             Ok(true) => Ok(Some(region)),

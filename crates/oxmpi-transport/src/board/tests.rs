@@ -390,7 +390,7 @@ fn blocks_of_another_length_than_expected_are_told() {
                 let to = |_| unsafe { Target::dense(words.as_ptr().cast_mut().cast(), 8 * expected) };
                 board.take_from_all(&mut Yield, to, |rank, delivery| told.push((rank, delivery))).unwrap();
                 assert_eq!(told, [(1, Delivery::Differs(8 * sent))]);
-                // SAFETY: as above.
+                // SAFETY: the vector outlives the operations.
                 let from = |_| unsafe { Source::dense(words.as_ptr().cast_mut().cast(), 8 * sent) };
                 board.give_to_all(&mut Yield, from, |_| unreachable!("all are short")).unwrap();
             } else {

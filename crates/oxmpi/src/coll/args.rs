@@ -134,7 +134,7 @@ impl Blocks {
         // SAFETY: there are as many entries as blocks: this function's own condition.
         unsafe { self.check(guard, blocks, written)? };
         let empty = guard.datatype(self.datatype)?.size() == 0;
-        // SAFETY: as above.
+        // SAFETY: each index is below `blocks`, and the arrays have so many entries.
         let (count, displ) = (|index| unsafe { self.counts.get(index) }, |index| unsafe { self.displs.get(index) });
         Ok(Spans {
             counts: (0..blocks).map(|index| if empty { 0 } else { count(index) as u64 }).collect(),

@@ -70,7 +70,7 @@ pub(super) unsafe fn gatherv<F: Form>(
         return Ok(None);
     }
     if !is_in_place(send.address) {
-        // SAFETY: as above; `Spread::new` has compared the lengths.
+        // SAFETY: the program keeps the send buffer until the call returns; `Spread::new` has compared the lengths.
         let own = unsafe { Source::new(send.whole(&guard, 1, false)?) };
         local::copy(&own, &room(rank));
     }

@@ -100,7 +100,7 @@ impl State {
     pub unsafe fn fetch(&mut self, index: usize, pieces: &[Piece], stay: bool) -> usize {
         let Some(stream) = &mut self.streams[index] else { return 0 };
         if stream.fetch.is_none() {
-            // SAFETY: as the caller promises.
+            // SAFETY: the pieces may be written, and nobody uses them while they `stay`: this function's own condition.
             unsafe { self.begin_fetch(index, pieces, stay) };
             return 0;
         }
