@@ -1,4 +1,5 @@
-/* One-way bandwidth with a window of nonblocking messages, 64 KiB to 16 MiB.
+/* Bandwidth with a window of nonblocking messages: one way, 64 KiB to 16 MiB; and both ways at the same time (bandwidth-both), 16
+ * KiB to 4 MiB, where the bytes of both directions count.
  *
  * The sender starts a window of MPI_Isend and the receiver one of MPI_Irecv. Both wait for all of
  * them, and a 4-byte answer ends the round. A window is 64 messages, or fewer if they would have
@@ -14,6 +15,21 @@ static const size_t pool = 64u << 20;
 static int rank, window;
 static size_t size;
 static char *buffer;
+
+/* Both ranks start their receives, then their sends, and wait for all. */
+static double rounds_both(long n)
+{
+    MPI_Request req[2 * WINDOW];
+    double start = seconds();
+    for (long i = 0; i < n; i++) {
+        for (int w = 0; w < window; w++)
+            MPI_Irecv(buffer + (size_t)w * size, (int)size, MPI_BYTE, !rank, 1, MPI_COMM_WORLD, &req[w]);
+        for (int w = 0; w < window; w++)
+            MPI_Isend(buffer + pool / 2 + (size_t)w * size, (int)size, MPI_BYTE, !rank, 1, MPI_COMM_WORLD, &req[window + w]);
+        MPI_Waitall(2 * window, req, MPI_STATUSES_IGNORE);
+    }
+    return seconds() - start;
+}
 
 static double rounds(long n)
 {
@@ -37,13 +53,29 @@ static double rounds(long n)
     return seconds() - start;
 }
 
-int main(int argc, char **argv)
+/* One row: `directions` ways at once. */
+static void measure(const char *kind, double (*batch)(long), int directions, int quick)
 {
-    static const size_t sizes[] = {64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
     enum { MAX_REPS = 9 };
     double v[MAX_REPS];
     char label[24], name[64];
-    int ranks, quick = is_quick(argc, argv), reps = quick ? 3 : MAX_REPS;
+    int reps = quick ? 3 : MAX_REPS;
+    size_t room = pool / (size_t)directions;
+    window = room / size < WINDOW ? (int)(room / size) : WINDOW;
+    long n = calibrate(rank, batch, quick ? 0.01 : 0.04);
+    for (int r = 0; r < reps; r++)
+        v[r] = (double)size * window * directions * (double)n / batch(n) * 1e-6;
+    if (rank == 0) {
+        snprintf(name, sizeof name, "%s/%s", kind, size_name(size, label));
+        report(name, "MB/s", v, reps);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t sizes[] = {64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
+    static const size_t sizes_both[] = {16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
+    int ranks, quick = is_quick(argc, argv);
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -56,14 +88,11 @@ int main(int argc, char **argv)
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size = sizes[i];
-        window = pool / size < WINDOW ? (int)(pool / size) : WINDOW;
-        long n = calibrate(rank, rounds, quick ? 0.01 : 0.04);
-        for (int r = 0; r < reps; r++)
-            v[r] = (double)size * window * (double)n / rounds(n) * 1e-6;
-        if (rank == 0) {
-            snprintf(name, sizeof name, "bandwidth/%s", size_name(size, label));
-            report(name, "MB/s", v, reps);
-        }
+        measure("bandwidth", rounds, 1, quick);
+    }
+    for (size_t i = 0; i < sizeof sizes_both / sizeof *sizes_both; i++) {
+        size = sizes_both[i];
+        measure("bandwidth-both", rounds_both, 2, quick);
     }
     MPI_Finalize();
     return 0;

@@ -5,8 +5,8 @@
  *
  *     RESULT <name> <unit> <best> <median>
  *
- * `best` and `median` are over the repetitions inside this run. For the units "MB/s", "M/s" and "GB/s"
- * larger is better, for all others smaller.
+ * `best` and `median` are over the repetitions inside this run. For the units "MB/s", "M/s", "GB/s" and
+ * "%" larger is better, for all others smaller.
  *
  * The programs use blocking point-to-point calls to agree on iteration counts, never a
  * collective (except where a barrier is measured), so that they run on a library that has only
@@ -38,7 +38,7 @@ static int compare_doubles(const void *a, const void *b)
 static inline void report(const char *name, const char *unit, double *v, int n)
 {
     int larger_is_better = strcmp(unit, "MB/s") == 0 || strcmp(unit, "M/s") == 0 ||
-                           strcmp(unit, "GB/s") == 0;
+                           strcmp(unit, "GB/s") == 0 || strcmp(unit, "%") == 0;
     qsort(v, (size_t)n, sizeof *v, compare_doubles);
     printf("RESULT %s %s %.6g %.6g\n", name, unit, larger_is_better ? v[n - 1] : v[0], v[n / 2]);
     fflush(stdout);
@@ -99,6 +99,29 @@ static inline long agree(int rank, long n)
     else
         MPI_Recv(&n, 1, MPI_LONG, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return n;
+}
+
+/* For any number of ranks: all get rank 0's number. */
+static inline long tell_all(int rank, int ranks, long n)
+{
+    for (int i = 1; rank == 0 && i < ranks; i++)
+        MPI_Send(&n, 1, MPI_LONG, i, 99, MPI_COMM_WORLD);
+    if (rank)
+        MPI_Recv(&n, 1, MPI_LONG, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return n;
+}
+
+/* Rank 0 gets the largest value of all ranks; the result is valid on rank 0 only. */
+static inline double largest(int rank, int ranks, double mine)
+{
+    for (int i = 1; rank == 0 && i < ranks; i++) {
+        double other;
+        MPI_Recv(&other, 1, MPI_DOUBLE, i, 98, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        mine = other > mine ? other : mine;
+    }
+    if (rank)
+        MPI_Send(&mine, 1, MPI_DOUBLE, 0, 98, MPI_COMM_WORLD);
+    return mine;
 }
 
 /* Finds an n for which `batch(n)` (which runs on both ranks and returns the seconds of n iterations)

@@ -2,8 +2,10 @@
  *
  * The size in a row's name is, in bytes: the buffer of every rank (bcast, reduce, allreduce), the
  * contribution or the share of every rank (gather, scatter, allgather, reduce_scatter), the block for
- * every pair of ranks (alltoall). An operation whose name begins with an i is the nonblocking one,
- * which is completed at once.
+ * every pair of ranks (alltoall, alltoallv, alltoallw), the block for each neighbour in a ring
+ * (neighbor_allgather, neighbor_alltoall). An operation whose name begins with an i is the nonblocking one,
+ * which is completed at once; one whose name ends with _init is the persistent one: it is started and completed, always with
+ * root 0.
  *
  * The calls follow each other without a pause, and the mean of many calls is the time of one. No
  * rank can finish a barrier, allreduce, allgather or alltoall before all ranks have started it. The
@@ -25,7 +27,13 @@
 
 enum { POOL = 48 << 20, LIMIT = 12 };
 
-static int rank, ranks, fresh, each, in_background;
+enum form { BLOCKING, NONBLOCKING, PERSISTENT };
+
+static int rank, ranks, fresh, each;
+static enum form form;
+static MPI_Comm ring;
+static MPI_Datatype *types;
+static MPI_Request kept = MPI_REQUEST_NULL; /* of the persistent operation */
 static size_t size;
 static int *counts, *starts, *double_counts; /* of a block of `size` for each rank */
 static char *out, *in;
@@ -34,7 +42,7 @@ static long spares, turn;
 
 static int root(void)
 {
-    return (int)(turn % ranks);
+    return form == PERSISTENT ? 0 : (int)(turn % ranks);
 }
 
 static int doubles(void)
@@ -42,16 +50,32 @@ static int doubles(void)
     return (int)(size / sizeof(double));
 }
 
-/* Blocking, or, for the operations whose names begin with an i, nonblocking and completed at once. */
-#define CALL(blocking, nonblocking, ...)                     \
-    do {                                                     \
-        if (in_background) {                                 \
-            MPI_Request request;                             \
-            nonblocking(__VA_ARGS__, &request);              \
-            MPI_Wait(&request, MPI_STATUS_IGNORE);           \
-        } else                                               \
-            blocking(__VA_ARGS__);                           \
+/* Blocking; nonblocking and completed at once; or persistent, initialized by the first call of a size. */
+#define CALL(blocking, nonblocking, ...)                       \
+    do {                                                       \
+        MPI_Request request;                                   \
+        switch (form) {                                        \
+        case BLOCKING:                                         \
+            blocking(__VA_ARGS__);                             \
+            break;                                             \
+        case NONBLOCKING:                                      \
+            nonblocking(__VA_ARGS__, &request);                \
+            MPI_Wait(&request, MPI_STATUS_IGNORE);             \
+            break;                                             \
+        case PERSISTENT:                                       \
+            if (kept == MPI_REQUEST_NULL)                      \
+                INIT(blocking, __VA_ARGS__);                   \
+            MPI_Start(&kept);                                  \
+            MPI_Wait(&kept, MPI_STATUS_IGNORE);                \
+            break;                                             \
+        }                                                      \
     } while (0)
+
+#if MPI_VERSION >= 4
+#define INIT(blocking, ...) blocking##_init(__VA_ARGS__, MPI_INFO_NULL, &kept)
+#else
+#define INIT(blocking, ...) MPI_Abort(MPI_COMM_WORLD, 2) /* there are none before MPI 4 */
+#endif
 
 static void barrier(char *a, char *b)
 {
@@ -136,10 +160,25 @@ static void alltoallv(char *a, char *b)
     CALL(MPI_Alltoallv, MPI_Ialltoallv, a, counts, starts, MPI_BYTE, b, counts, starts, MPI_BYTE, MPI_COMM_WORLD);
 }
 
+static void alltoallw(char *a, char *b)
+{
+    CALL(MPI_Alltoallw, MPI_Ialltoallw, a, counts, starts, types, b, counts, starts, types, MPI_COMM_WORLD);
+}
+
+static void neighbor_allgather(char *a, char *b)
+{
+    CALL(MPI_Neighbor_allgather, MPI_Ineighbor_allgather, a, (int)size, MPI_BYTE, b, (int)size, MPI_BYTE, ring);
+}
+
+static void neighbor_alltoall(char *a, char *b)
+{
+    CALL(MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, a, (int)size, MPI_BYTE, b, (int)size, MPI_BYTE, ring);
+}
+
 static const struct operation {
     const char *name;
     void (*call)(char *, char *);
-    int out_blocks, in_blocks; /* blocks: 1 of `size`, or one for each rank */
+    int out_blocks, in_blocks; /* so many of `size`; 0: one for each rank */
 } operations[] = {
     {"barrier", barrier, 1, 1},
     {"bcast", bcast, 1, 1},
@@ -157,31 +196,11 @@ static const struct operation {
     {"allgatherv", allgatherv, 1, 0},
     {"alltoall", alltoall, 0, 0},
     {"alltoallv", alltoallv, 0, 0},
+    {"alltoallw", alltoallw, 0, 0},
+    {"neighbor_allgather", neighbor_allgather, 1, 2},
+    {"neighbor_alltoall", neighbor_alltoall, 2, 2},
 };
 static const struct operation *op;
-
-/* Rank 0 gets the largest value of all ranks; the result is valid on rank 0 only. It uses messages
- * only: a library may lack the collectives. */
-static double largest(double mine)
-{
-    for (int i = 1; rank == 0 && i < ranks; i++) {
-        double other;
-        MPI_Recv(&other, 1, MPI_DOUBLE, i, 98, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        mine = other > mine ? other : mine;
-    }
-    if (rank)
-        MPI_Send(&mine, 1, MPI_DOUBLE, 0, 98, MPI_COMM_WORLD);
-    return mine;
-}
-
-static long tell_all(long n)
-{
-    for (int i = 1; rank == 0 && i < ranks; i++)
-        MPI_Send(&n, 1, MPI_LONG, i, 99, MPI_COMM_WORLD);
-    if (rank)
-        MPI_Recv(&n, 1, MPI_LONG, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    return n;
-}
 
 /* Seconds for one call (the mean of n) on the slowest rank; valid on rank 0. */
 static double batch(long n)
@@ -191,7 +210,7 @@ static double batch(long n)
     for (long i = 0; i < n; i++, turn++)
         op->call(out + (size_t)(turn % spares) * out_step, in + (size_t)(turn % spares) * in_step);
     const double spent = seconds() - start;
-    return largest(spent / (double)n);
+    return largest(rank, ranks, spent / (double)n);
 }
 
 /* The number of calls that take about `target` seconds. It is also the warm-up: the set-up costs of
@@ -209,7 +228,7 @@ static long batch_length(double target)
             double grow = spent > 0 ? target / spent : 16;
             next = (long)((double)n * (grow > 16 ? 16 : grow < 2 ? 2 : grow));
         }
-        next = tell_all(next);
+        next = tell_all(rank, ranks, next);
         if (next == n)
             return n;
         n = next;
@@ -223,10 +242,10 @@ static void measure(int quick)
     char label[24], name[80];
     int reps = quick ? 5 : MAX_REPS;
     size_t line = 4096;
-    out_step = ((op->out_blocks ? size : size * (size_t)ranks) + line - 1) / line * line;
-    in_step = ((op->in_blocks ? size : size * (size_t)ranks) + line - 1) / line * line;
+    out_step = (size * (size_t)(op->out_blocks ? op->out_blocks : ranks) + line - 1) / line * line;
+    in_step = (size * (size_t)(op->in_blocks ? op->in_blocks : ranks) + line - 1) / line * line;
     size_t larger = out_step > in_step ? out_step : in_step;
-    spares = fresh ? (long)(POOL / (larger ? larger : line)) : 1;
+    spares = fresh && form != PERSISTENT ? (long)(POOL / (larger ? larger : line)) : 1;
     spares = spares < 1 ? 1 : spares > 2048 ? 2048 : spares;
     out = page_buffer(out_step * (size_t)spares);
     in = page_buffer(in_step * (size_t)spares);
@@ -242,14 +261,16 @@ static void measure(int quick)
     int done = 0;
     do
         v[done++] = batch(n) * 1e6;
-    while (tell_all(done < reps && seconds() - start < 0.5));
+    while (tell_all(rank, ranks, done < reps && seconds() - start < 0.5));
     if (rank == 0) {
-        int head = snprintf(name, sizeof name, "coll%s%s-%d/%s%s", fresh ? "-fresh" : "", each ? "-all" : "", ranks,
-                            in_background ? "i" : "", op->name);
+        int head = snprintf(name, sizeof name, "coll%s%s-%d/%s%s%s", fresh ? "-fresh" : "", each ? "-all" : "", ranks,
+                            form == NONBLOCKING ? "i" : "", op->name, form == PERSISTENT ? "_init" : "");
         if (size)
             snprintf(name + head, sizeof name - (size_t)head, "/%s", size_name(size, label));
         report(name, "us", v, done);
     }
+    if (kept != MPI_REQUEST_NULL)
+        MPI_Request_free(&kept);
     free(out);
     free(in);
 }
@@ -261,12 +282,12 @@ int main(int argc, char **argv)
     each = has_word(argc, argv, "each");
     fresh = has_word(argc, argv, "-fresh");
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        for (int form = 0; form < 2; form++) {
-            char name[32];
-            snprintf(name, sizeof name, "%s%s", form ? "i" : "", operations[i].name);
+        for (int f = BLOCKING; f <= PERSISTENT; f++) {
+            char name[40];
+            snprintf(name, sizeof name, "%s%s%s", f == NONBLOCKING ? "i" : "", operations[i].name, f == PERSISTENT ? "_init" : "");
             if (has_word(argc, argv, name)) {
                 op = &operations[i];
-                in_background = form;
+                form = (enum form)f;
             }
         }
     if (!op) {
@@ -279,12 +300,17 @@ int main(int argc, char **argv)
     counts = malloc((size_t)ranks * sizeof *counts);
     starts = malloc((size_t)ranks * sizeof *starts);
     double_counts = malloc((size_t)ranks * sizeof *double_counts);
-    if (!counts || !starts || !double_counts) {
+    types = malloc((size_t)ranks * sizeof *types);
+    if (!counts || !starts || !double_counts || !types) {
         fprintf(stderr, "coll: no memory\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
+    for (int i = 0; i < ranks; i++)
+        types[i] = MPI_BYTE;
+    if (strncmp(op->name, "neighbor", 8) == 0)
+        MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, (int[]){1}, 0, &ring);
     double start = seconds();
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && tell_all(seconds() - start < LIMIT); i++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && tell_all(rank, ranks, seconds() - start < LIMIT); i++) {
         size = op->call == barrier ? 0 : sizes[i];
         measure(is_quick(argc, argv));
         if (op->call == barrier)

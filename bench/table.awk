@@ -3,7 +3,7 @@
 # A unit of "!" marks a run that failed. A group of collectives ends with the geometric mean of its ratios. Where an earlier
 # build took part (oxmpi-base), every row is compared with it, every group has a mean, and a summary of all rows follows.
 
-function larger_is_better(unit) { return unit == "MB/s" || unit == "GB/s" || unit == "M/s" }
+function larger_is_better(unit) { return unit == "MB/s" || unit == "GB/s" || unit == "M/s" || unit == "%" }
 
 function better(a, b, unit) { return larger_is_better(unit) ? a > b : a < b }
 
