@@ -125,8 +125,11 @@ int main(int argc, char **argv) {
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     wrong_length(1, 2);
-    wrong_length(3, 0);
-    wrong_length(0, 3);
+    // By messages, a block of nothing is no message, and nobody can compare it.
+    if (!on_hosts()) {
+        wrong_length(3, 0);
+        wrong_length(0, 3);
+    }
     wrong_length(2500, 2400);
     wrong_length(20000, 30000);
     wrong_length(30000, 20000);
