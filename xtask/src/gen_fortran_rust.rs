@@ -112,12 +112,17 @@ fn module(chapters: &BTreeSet<u8>) -> String {
 
 // ---- C ----
 
+/// In late.rs, by hand: other libraries may lack them.
+const LATE: &[&str] = &["MPI_Psend_init_c", "MPI_Precv_init_c"];
+
 fn c_functions(api: &Api) -> String {
     let mut out = String::from(HEAD);
     out.push_str("//! The functions of the standard ABI. All pointers are `*mut`: Fortran has no other.\n\n");
     out.push_str("use crate::abi::*;\nuse std::ffi::{c_char, c_int, c_void};\n\n");
+    out.push_str("pub use crate::late::*;\n\n");
     out.push_str("unsafe extern \"C\" {\n");
-    for function in api.functions.iter().filter(|f| !f.is_extra && !f.name.starts_with("MPI_T_")) {
+    let is_declared = |name: &str| !name.starts_with("MPI_T_") && !LATE.contains(&name);
+    for function in api.functions.iter().filter(|f| !f.is_extra && is_declared(&f.name)) {
         let params: Vec<String> =
             function.fixed_params().map(|p| format!("{}: {}", p.name, c_type(&p.c_decl))).collect();
         let returns = base(&function.returns);

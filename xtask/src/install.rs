@@ -75,6 +75,10 @@ const LINKS: &[(&str, &str)] = &[
     ("share/doc/oxmpi/examples", "../../oxmpi/examples"),
 ];
 
+/// For build systems that say `-lmpi`: a script of the linker. No program needs the library by this name.
+const USUAL_NAME: &str =
+    "/* The library of the standard ABI, by the usual name of an MPI library. */\nINPUT(-lmpi_abi)\n";
+
 /// A file of the repository, and the folder in the prefix that gets it.
 const FILES: &[(&str, &str)] = &[
     ("include/mpi.h", "include"),
@@ -127,6 +131,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
         }
     }
     write(&options.prefix.join("lib/pkgconfig/oxmpi.pc"), pkg_config().as_bytes(), 0o644)?;
+    write(&options.prefix.join("lib/libmpi.so"), USUAL_NAME.as_bytes(), 0o644)?;
     for (link, target) in LINKS {
         put_link(&options.prefix.join(link), target)?;
     }

@@ -12,6 +12,7 @@ pub use crate::places::{buffer_at, check_kind, unless_ignored};
 pub use crate::section::{Descriptor, Scratch, Section, described, start_of, whole};
 pub use crate::text::{put_text, room, text, trimmed};
 
+use crate::error_codes;
 use crate::integer::{AtomicFint, low};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -144,15 +145,9 @@ pub fn fail(class: c_int, text: &str) -> c_int {
 }
 
 fn fail_on(object: impl Raises, class: c_int, text: &str) -> c_int {
-    let mut code = class;
-    let text = std::ffi::CString::new(text).unwrap_or_default();
-    // SAFETY: the pointers lead to variables of this function, and the text ends with NUL.
-    unsafe {
-        if c::PMPI_Add_error_code(class, &mut code) == MPI_SUCCESS {
-            c::PMPI_Add_error_string(code, text.as_ptr().cast_mut());
-        }
-        object.raise(code);
-    }
+    let code = error_codes::code(class, text);
+    // SAFETY: the function takes any handle: C reports a bad one.
+    unsafe { object.raise(code) };
     code
 }
 

@@ -39,8 +39,10 @@ mod addresses;
 mod attributes;
 mod c_names;
 mod callbacks;
+mod error_codes;
 mod generated;
 mod handles;
+mod late;
 mod output;
 mod pending;
 #[cfg_attr(any(mpich, openmpi), path = "foreign/places.rs")]
@@ -50,6 +52,7 @@ mod removed;
 mod requests;
 mod section;
 mod strings;
+mod symbols;
 #[cfg(not(openmpi))]
 mod tell_c;
 mod text;

@@ -4,6 +4,8 @@
 use crate::abi::*;
 use std::ffi::{c_char, c_int, c_void};
 
+pub use crate::late::*;
+
 unsafe extern "C" {
     pub fn MPI_Bsend(buf: *mut c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm) -> c_int;
     pub fn PMPI_Bsend(buf: *mut c_void, count: c_int, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm)
@@ -891,28 +893,6 @@ unsafe extern "C" {
         info: Info,
         request: *mut Request,
     ) -> c_int;
-    pub fn MPI_Precv_init_c(
-        buf: *mut c_void,
-        partitions: c_int,
-        count: i64,
-        datatype: Datatype,
-        dest: c_int,
-        tag: c_int,
-        comm: Comm,
-        info: Info,
-        request: *mut Request,
-    ) -> c_int;
-    pub fn PMPI_Precv_init_c(
-        buf: *mut c_void,
-        partitions: c_int,
-        count: i64,
-        datatype: Datatype,
-        dest: c_int,
-        tag: c_int,
-        comm: Comm,
-        info: Info,
-        request: *mut Request,
-    ) -> c_int;
     pub fn MPI_Psend_init(
         buf: *mut c_void,
         partitions: c_int,
@@ -928,28 +908,6 @@ unsafe extern "C" {
         buf: *mut c_void,
         partitions: c_int,
         count: c_int,
-        datatype: Datatype,
-        dest: c_int,
-        tag: c_int,
-        comm: Comm,
-        info: Info,
-        request: *mut Request,
-    ) -> c_int;
-    pub fn MPI_Psend_init_c(
-        buf: *mut c_void,
-        partitions: c_int,
-        count: i64,
-        datatype: Datatype,
-        dest: c_int,
-        tag: c_int,
-        comm: Comm,
-        info: Info,
-        request: *mut Request,
-    ) -> c_int;
-    pub fn PMPI_Psend_init_c(
-        buf: *mut c_void,
-        partitions: c_int,
-        count: i64,
         datatype: Datatype,
         dest: c_int,
         tag: c_int,
