@@ -152,7 +152,7 @@ impl Plan {
         }
     }
 
-    pub(crate) fn copy(&mut self, from: Piece, to: Piece) {
+    pub fn copy(&mut self, from: Piece, to: Piece) {
         if from.count > 0 {
             self.touch(from);
             self.touch(to);

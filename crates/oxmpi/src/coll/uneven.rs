@@ -69,18 +69,24 @@ pub(super) unsafe fn gatherv<F: Form>(
     if output.is_none() {
         return Ok(None);
     }
-    if !is_in_place(send.address) {
-        // SAFETY: the program keeps the send buffer until the call returns; `Spread::new` has compared the lengths.
-        let own = unsafe { Source::new(send.whole(&guard, 1, false)?) };
-        local::copy(&own, &room(rank));
-    }
     let mut messages = Messages::new(&mut guard, comm, !long.is_empty())?;
     if let Some(plan) = messages.plan() {
         for from in long {
             plan.recv(from as u32, to.piece(Region::Recv, from));
         }
+        let mut own = Place::Nowhere;
+        if !is_in_place(send.address) {
+            // While the others send.
+            let (from, count) = send.elements(&guard, false)?;
+            plan.copy(Region::Send.at(0, count), to.piece(Region::Recv, rank));
+            own = from;
+        }
         let place = recv.place(&guard)?;
-        messages.perform(call, &mut guard, root, Place::Nowhere, place)?;
+        messages.perform(call, &mut guard, root, own, place)?;
+    } else if !is_in_place(send.address) {
+        // SAFETY: the program keeps the send buffer until the call returns; `Spread::new` has compared the lengths.
+        let own = unsafe { Source::new(send.whole(&guard, 1, false)?) };
+        local::copy(&own, &room(rank));
     }
     let expected = |from| to.block(from).len();
     differs.map_or(Ok(output), |(from, bytes)| Err(unequal(from as i32, bytes, expected(from))))
@@ -134,18 +140,24 @@ pub(super) unsafe fn scatterv<F: Form>(
     if output.is_none() {
         return Ok(None);
     }
-    if !is_in_place(recv.address) {
-        // SAFETY: the program keeps the receive buffer until the call returns; `Spread::new` has compared the lengths.
-        let own = unsafe { Target::new(recv.whole(&guard, 1, true)?) };
-        local::copy(&block(rank), &own);
-    }
     let mut messages = Messages::new(&mut guard, comm, !long.is_empty())?;
     if let Some(plan) = messages.plan() {
         for to in long {
             plan.send(to as u32, from.piece(Region::Send, to));
         }
+        let mut own = Place::Nowhere;
+        if !is_in_place(recv.address) {
+            // While the others receive.
+            let (to, count) = recv.elements(&guard, true)?;
+            plan.copy(from.piece(Region::Send, rank), Region::Recv.at(0, count));
+            own = to;
+        }
         let place = send.place(&guard)?;
-        messages.perform(call, &mut guard, root, place, Place::Nowhere)?;
+        messages.perform(call, &mut guard, root, place, own)?;
+    } else if !is_in_place(recv.address) {
+        // SAFETY: the program keeps the receive buffer until the call returns; `Spread::new` has compared the lengths.
+        let own = unsafe { Target::new(recv.whole(&guard, 1, true)?) };
+        local::copy(&block(rank), &own);
     }
     Ok(output)
 }
