@@ -67,7 +67,8 @@ unsafe extern "C" fn frame(context: *mut Context, walk: *mut c_void) -> c_int {
 static OURS: OnceLock<Vec<Range<usize>>> = OnceLock::new();
 
 /// Our libraries beside the one that this code is in, as their names begin.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
+    "liboxmpi_recorder.so",
     "libmpi_abi.so",
     "libmpifort_abi",
     "libmpi.so.12",

@@ -29,6 +29,7 @@ pub mod orphan;
 pub mod own_slot;
 pub mod pid;
 pub mod prefetch;
+pub mod real_symbol;
 pub mod rest_record;
 pub mod ring;
 pub mod segment;

@@ -17,18 +17,34 @@ const ON: u8 = 1;
 const ALL: u8 = 2;
 /// The environment has not been read.
 const UNKNOWN: u8 = 3;
+/// The bits of these.
+const WORDS: u8 = 3;
+/// A bit beside them: a recorder hears of algorithms.
+const RECORDS: u8 = 4;
 
 static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 /// Whether anything is to be explained.
 #[inline]
 pub fn is_on() -> bool {
+    is_heard() && LEVEL.load(Relaxed) & WORDS != OFF
+}
+
+/// Whether anybody wants to know of choices: a reader of explanations, or a recorder.
+#[inline]
+pub fn is_heard() -> bool {
     LEVEL.load(Relaxed) != OFF && is_wanted()
 }
 
 /// Sets the value from a tool.
 pub fn set(on: bool) {
-    LEVEL.store(if on { ON } else { OFF }, Relaxed);
+    let word = if on { ON } else { OFF };
+    let _ = LEVEL.fetch_update(Relaxed, Relaxed, |level| Some(level & RECORDS | word));
+}
+
+/// From now on a recorder hears of algorithms.
+pub(crate) fn record() {
+    LEVEL.fetch_or(RECORDS, Relaxed);
 }
 
 /// Explains decisions about a communicator: on its rank 0, or on all ranks.
@@ -72,7 +88,8 @@ pub fn of_process(process: usize, what: &str, why: &str, details: impl FnOnce() 
 
 #[cold]
 fn speaks(rank: usize) -> bool {
-    rank == 0 || LEVEL.load(Relaxed) == ALL
+    let word = LEVEL.load(Relaxed) & WORDS;
+    word == ALL || word == ON && rank == 0
 }
 
 /// Prints a line, unless one with this key was printed.
@@ -86,10 +103,11 @@ fn say(key: String, line: impl FnOnce() -> String) {
 
 #[cold]
 fn is_wanted() -> bool {
-    if LEVEL.load(Relaxed) == UNKNOWN {
+    let known = LEVEL.load(Relaxed);
+    if known & WORDS == UNKNOWN {
         let asked = level(trust::variable("OXMPI_EXPLAIN").as_deref());
         // Unless a tool has set it in the meantime.
-        let _ = LEVEL.compare_exchange(UNKNOWN, asked, Relaxed, Relaxed);
+        let _ = LEVEL.compare_exchange(known, known & RECORDS | asked, Relaxed, Relaxed);
     }
     LEVEL.load(Relaxed) != OFF
 }

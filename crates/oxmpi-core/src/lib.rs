@@ -53,6 +53,7 @@ mod pending_comm;
 pub mod plan_cache;
 pub mod process;
 pub mod ranks;
+pub mod record;
 pub mod request;
 mod resting;
 pub mod settings;

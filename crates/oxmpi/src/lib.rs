@@ -28,5 +28,6 @@ pub mod group;
 pub mod hardware;
 pub mod memory;
 pub mod p2p;
+mod record;
 pub mod rma;
 pub mod tool;

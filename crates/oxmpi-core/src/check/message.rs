@@ -3,6 +3,7 @@
 
 use crate::check;
 use crate::matching::Envelope;
+use crate::record;
 use oxmpi_abi::functions::Fun;
 use oxmpi_check::catalogue::{BUF_RECV, TYPE_MESSAGE};
 use oxmpi_datatype::{Datatype, Signature, Source};
@@ -10,9 +11,17 @@ use oxmpi_transport::NodeMemory;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
-/// What a receive expects.
+/// What a receive expects, and who hears of its match.
 #[derive(Clone)]
-pub struct Expected(Arc<Inner>);
+pub struct Expected(Arc<Parts>);
+
+/// In one allocation, so that a receive without it keeps a null pointer and nothing more.
+struct Parts {
+    /// While programs are checked.
+    checked: Option<Inner>,
+    /// Its number for the recorder.
+    posted: Option<u32>,
+}
 
 struct Inner {
     datatype: Arc<Datatype>,
@@ -38,12 +47,18 @@ impl Expected {
     /// A receive of elements of this type, which a call begins.
     pub(crate) fn new(datatype: Arc<Datatype>, fun: Fun, comm: String) -> Expected {
         let (state, hash) = (AtomicU8::new(NEW), AtomicU64::new(0));
-        Expected(Arc::new(Inner { datatype, fun: Some(fun), comm, state, hash }))
+        let inner = Inner { datatype, fun: Some(fun), comm, state, hash };
+        Expected(Arc::new(Parts { checked: Some(inner), posted: record::posted() }))
+    }
+
+    /// A receive that is only recorded.
+    pub(crate) fn recorded() -> Expected {
+        Expected(Arc::new(Parts { checked: None, posted: record::posted() }))
     }
 
     /// The receive has got a request; with `is_over`, its message is here.
     pub(crate) fn posted(&self, is_over: bool, buffer: &Source<'_>) {
-        let Inner { state, hash, .. } = &*self.0;
+        let Some(Inner { state, hash, .. }) = &self.0.checked else { return };
         let next = match state.load(Relaxed) {
             MATCHED if is_over => HERE,
             MATCHED => return,
@@ -55,14 +70,14 @@ impl Expected {
 
     /// Whether the program has changed the buffer after the message had come.
     pub(crate) fn has_changed(&self, buffer: &Source<'_>) -> bool {
-        let Inner { state, hash, .. } = &*self.0;
+        let Some(Inner { state, hash, .. }) = &self.0.checked else { return false };
         state.swap(NEW, Relaxed) == HERE && buffer.checksum() != hash.load(Relaxed)
     }
 
     /// A message has matched the receive.
     #[cold]
     pub(crate) fn matched(&self, node: &NodeMemory, buffer: &Source<'_>) {
-        let Inner { state, hash, fun, .. } = &*self.0;
+        let Some(Inner { state, hash, fun, .. }) = &self.0.checked else { return };
         if state.swap(MATCHED, Relaxed) == POSTED && buffer.checksum() != hash.load(Relaxed) {
             let fun = fun.map_or("a receive", Fun::name);
             let text = format!("the buffer of {fun} was changed by the program before its request was complete");
@@ -70,10 +85,13 @@ impl Expected {
         }
     }
 
-    /// Compares the types of a message and of the receive that it has matched.
+    /// Compares the types of a message and of the receive that it has matched, and tells the recorder.
     #[cold]
     pub(crate) fn compare(&self, node: &NodeMemory, envelope: &Envelope, bytes: u64, sent: Signature) {
-        let Inner { datatype, fun, comm, .. } = &*self.0;
+        if let Some(posted) = self.0.posted {
+            record::matched(posted, envelope, bytes);
+        }
+        let Some(Inner { datatype, fun, comm, .. }) = &self.0.checked else { return };
         if !sent.is_comparable() {
             return;
         }

@@ -32,6 +32,8 @@ use std::time::{Duration, Instant};
 const ON: u8 = 1;
 /// Nobody reads the log: findings are printed.
 const PRINTS: u8 = 2;
+/// A recorder hears of messages (`record.rs`).
+const RECORDS: u8 = 4;
 
 static STATE: AtomicU8 = AtomicU8::new(0);
 
@@ -44,7 +46,24 @@ const MOST: usize = 1000;
 /// Whether programs are checked.
 #[inline(always)]
 pub fn is_on() -> bool {
+    STATE.load(Relaxed) & ON != 0
+}
+
+/// Whether a recorder hears of messages.
+#[inline(always)]
+pub fn records() -> bool {
+    STATE.load(Relaxed) & RECORDS != 0
+}
+
+/// Whether either is so: the short ways are not taken then.
+#[inline(always)]
+pub fn is_watched() -> bool {
     STATE.load(Relaxed) != 0
+}
+
+/// From now on a recorder hears of messages.
+pub(crate) fn record() {
+    STATE.fetch_or(RECORDS, Relaxed);
 }
 
 /// Called when the process joins its job. `is_watched`: an `mpirun` reads the log.
@@ -52,7 +71,8 @@ pub(crate) fn begin(is_watched: bool) {
     // `mpirun` has refused words that mean nothing.
     let Mode { on, .. } = settings::check_words();
     let prints = if is_watched { 0 } else { PRINTS };
-    STATE.store(if on { ON | prints } else { 0 }, Relaxed);
+    let records = STATE.load(Relaxed) & RECORDS;
+    STATE.store(records | if on { ON | prints } else { 0 }, Relaxed);
 }
 
 /// Tells a finding, once.

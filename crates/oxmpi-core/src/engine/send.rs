@@ -5,10 +5,13 @@
 use super::ops::{Op, OpId, Outcome};
 use super::protocol::{self, Mode, Protocol};
 use super::{Messages, Queued, SYNC};
+use crate::check;
 use crate::explain;
 use crate::matching::MessageId;
+use crate::record;
 use oxmpi_base::valgrind;
 use oxmpi_datatype::{Cursor, OwnedBytes, Signature, Source};
+use oxmpi_profile::hooks::Message;
 use oxmpi_transport::transfer::{Control, Quiet, SendTransfer, Withdrawal};
 use oxmpi_transport::{EAGER, Full, Head, MORE, OFFER, Peer, RING_PART, SIGNATURE};
 
@@ -115,6 +118,11 @@ impl Messages {
     pub fn send(&mut self, mode: Mode, route: &Route, buf: Source<'static>) -> Option<OpId> {
         if valgrind::is_on() {
             buf.check_defined();
+        }
+        if check::records() {
+            let Route { context, source, tag, .. } = *route;
+            let message = Message { bytes: buf.len() as u64, context, source, tag };
+            record::sent(self.tx.node(), route.peer, message);
         }
         if route.peer == self.tx.own() {
             return self.send_loopback(mode, route, buf);

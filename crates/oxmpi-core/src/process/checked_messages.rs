@@ -22,14 +22,17 @@ impl Process {
         Signature::new(datatype.classes().repeat(count.max(0) as u128))
     }
 
-    /// What a receive expects: nothing while programs are not checked.
+    /// What a receive expects: nothing while programs are neither checked nor recorded.
     #[inline]
     pub fn expected_by(&self, fun: Fun, comm: handle::Comm, arg: &TargetArg<'_>) -> Option<Expected> {
-        if check::is_on() { self.checked_expectation(fun, comm, arg.datatype) } else { None }
+        if check::is_watched() { self.checked_expectation(fun, comm, arg.datatype) } else { None }
     }
 
     #[cold]
     fn checked_expectation(&self, fun: Fun, comm: handle::Comm, datatype: handle::Datatype) -> Option<Expected> {
+        if !check::is_on() {
+            return Some(Expected::recorded());
+        }
         let datatype = Arc::clone(self.datatype(datatype).ok()?);
         let comm = self.comm(comm).ok()?.describe();
         Some(Expected::new(datatype, fun, comm))

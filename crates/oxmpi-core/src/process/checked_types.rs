@@ -3,6 +3,7 @@
 use super::Process;
 use crate::args::At;
 use crate::check;
+use crate::record;
 use oxmpi_abi::constants::MPI_NO_OP;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Datatype, Op};
@@ -13,7 +14,7 @@ impl Process {
     /// A call accesses a window.
     #[inline(always)]
     pub fn check_access(&self, fun: Fun, origin: (i64, Datatype), target: At) {
-        if check::is_on() {
+        if check::is_watched() {
             self.compare_access(fun, origin, target);
         }
     }
@@ -21,12 +22,13 @@ impl Process {
     /// The same with an operation that may have no operand.
     #[inline(always)]
     pub fn check_operand(&self, fun: Fun, origin: (i64, Datatype), target: At, op: Op) {
-        if check::is_on() && op != MPI_NO_OP {
+        if check::is_watched() && op != MPI_NO_OP {
             self.compare_access(fun, origin, target);
         }
     }
 
-    /// Tells it when the elements of the two sides are of different kinds. Different lengths are errors of the call.
+    /// Tells it when the elements of the two sides are of different kinds. Different lengths are errors of the call. A recorder
+    /// hears how many bytes there are.
     #[cold]
     fn compare_access(&self, fun: Fun, (count, datatype): (i64, Datatype), target: At) {
         let classes = |count: i64, datatype: Datatype| -> Option<(Classes, i128)> {
@@ -38,6 +40,10 @@ impl Process {
         else {
             return;
         };
+        record::accessed(bytes.max(others).try_into().unwrap_or(0));
+        if !check::is_on() {
+            return;
+        }
         let (Some(one), Some(two)) = (own.whole(), theirs.whole()) else { return };
         if bytes == others && one != two {
             let describe = |classes: Classes| Signature::new(classes).describe();

@@ -3,6 +3,7 @@
 
 use super::mismatch::MismatchCheck;
 use crate::call::{Call, Guard};
+use crate::record::Told;
 use oxmpi_abi::constants::MPI_ERR_BUFFER;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
@@ -61,15 +62,19 @@ impl Wait for BoardWait<'_, '_> {
         if self.shortly(&mut ready) {
             return true;
         }
+        let mut told = Told::new();
+        told.begin();
         if wait::is_oversubscribed(self.guard.shared().job()) && !self.guard.is_shared() {
             for _ in 0..CPU_YIELDS {
                 wait::yield_cpu();
                 if ready() {
+                    told.stop();
                     return true;
                 }
             }
         }
         let came = self.call.wait(self.guard, self.check, |_| ready().then_some(()));
+        told.stop();
         self.error = came.err();
         self.error.is_none()
     }

@@ -39,6 +39,7 @@ pub mod window;
 use crate::call::{Call, Guard};
 use crate::engine::{OpId, Outcome};
 use crate::process::{Process, SLEEP};
+use crate::record::Told;
 use crate::request::Active;
 use mismatch::MismatchCheck;
 use needs::Needs;
@@ -122,6 +123,7 @@ impl Call<'_> {
     ) -> Result<R> {
         let mut backoff = Backoff::new(guard.shared().job());
         let mut looks = Looks::default();
+        let mut told = Told::new();
         let end = loop {
             if let Some(result) = ready(guard) {
                 break Ok(result);
@@ -132,10 +134,12 @@ impl Call<'_> {
                 if looks.count > 0 {
                     rest::withdraw(guard);
                 }
+                told.stop();
                 guard.wake_siblings();
                 backoff.renew();
                 continue;
             }
+            told.begin();
             let step = if guard.is_shared() {
                 // Yielding to another rank must not keep our other threads out.
                 guard.unlocked(|shared| backoff.pause(shared.job()))
@@ -152,6 +156,7 @@ impl Call<'_> {
         if looks.count > 0 {
             Self::end_of_looks(guard);
         }
+        told.stop();
         end
     }
 

@@ -23,6 +23,7 @@ use oxmpi_core::agreement::{AgreementIo, Participants};
 use oxmpi_core::board::{BOARD_AFTER_CALLS, Board, BoardUse};
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::explain;
+use oxmpi_core::record;
 use oxmpi_core::request::{Active, Body, Request as Made, Start};
 use oxmpi_core::wait::board::BoardWait;
 use oxmpi_core::wait::mismatch::MismatchCheck;
@@ -496,7 +497,7 @@ pub(super) fn perform<F: Form>(
 ) -> Result<Option<F::Output>> {
     let watch = MismatchCheck::new(call.fun, comm, root);
     let Some(mut board) = take(call, guard, comm, &watch)? else { return Ok(None) };
-    if explain::is_on() {
+    if explain::is_heard() {
         explain_way(call, guard, comm, &board.shape(shape.0, shape.1));
     }
     let watch = watch.counted();
@@ -539,7 +540,7 @@ fn start<F: Form>(
         return Ok(None);
     };
     let Some(way) = board.background_way(kind, bytes) else { return Ok(None) };
-    if explain::is_on() {
+    if explain::is_heard() {
         explain_way(call, guard, comm, &board.background_shape(kind, bytes));
     }
     let name = MismatchCheck::new(call.fun, comm, root).call();
@@ -572,7 +573,7 @@ fn keep(
         );
         return Ok(None);
     };
-    if explain::is_on() {
+    if explain::is_heard() {
         explain_way(call, guard, comm, &shape);
     }
     // It does not go over the communicator's board.
@@ -584,9 +585,10 @@ fn keep(
     Ok(Some(Request(guard.requests.insert(Made { comm, body }))))
 }
 
-/// Explains which algorithm the ranks will use on a board.
+/// Explains and records which algorithm the ranks will use on a board.
 #[cold]
 fn explain_way(call: &Call, guard: &Guard, comm: Comm, shape: &Shape) {
+    record::algorithm(shape.choose().take.describe());
     if let Some(speaker) = guard.comms.get(comm).and_then(|comm| comm.speaker()) {
         let rule = shape.choose();
         speaker.say(call.fun.name(), rule.why, || shape.describe(rule));

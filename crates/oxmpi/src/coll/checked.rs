@@ -1,5 +1,6 @@
 //! What `--check` compares of each collective call: the function, the root, the operation, and the elements that the ranks
-//! must agree on. Calls with wrong arguments are not compared: they get an error.
+//! must agree on. Calls with wrong arguments are not compared: they get an error. A recorder hears how many bytes this rank
+//! gives, or gets where it gives none.
 
 use super::{Block, Blocks, Mixed, Mode, Operands};
 use crate::args::Ints;
@@ -9,7 +10,9 @@ use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::check::buffers::Use;
 use oxmpi_core::check::calls::{Data, Facts, NO_OPERATION, Own, USERS};
 use oxmpi_core::operation::Operation;
+use oxmpi_core::{check, record};
 use oxmpi_datatype::{Classes, Source};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// A call under examination.
@@ -19,6 +22,8 @@ struct Checked<'c, 'l> {
     call: &'c Call<'l>,
     rank: i32,
     size: usize,
+    /// The bytes of the elements that were looked at.
+    bytes: Cell<u64>,
 }
 
 /// No root.
@@ -30,7 +35,14 @@ impl<'c, 'l> Checked<'c, 'l> {
         let guard = call.enter().ok()?;
         let found = guard.comm(comm).ok()?;
         let (rank, size, is_inter) = (found.rank, found.size() as usize, found.is_inter());
-        (!is_inter && size > 1).then_some(Checked { guard, comm, call, rank, size })
+        (!is_inter && (size > 1 || check::records())).then_some(Checked {
+            guard,
+            comm,
+            call,
+            rank,
+            size,
+            bytes: Cell::new(0),
+        })
     }
 
     fn has_root(&self, root: i32) -> Option<()> {
@@ -41,7 +53,12 @@ impl<'c, 'l> Checked<'c, 'l> {
     fn data(&self, count: i64, datatype: Datatype) -> Option<Data> {
         let count = u128::try_from(count).ok()?;
         let found = self.guard.datatype(datatype).ok().filter(|found| found.is_committed())?;
-        Some(Data::new(found.classes().repeat(count), u128::try_from(found.size()).ok()?.checked_mul(count)?))
+        Some(self.seen(found.classes().repeat(count), u128::try_from(found.size()).ok()?.checked_mul(count)?))
+    }
+
+    fn seen(&self, classes: Classes, bytes: u128) -> Data {
+        self.bytes.set(self.bytes.get().saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX)));
+        Data::new(classes, bytes)
     }
 
     fn block(&self, block: &Block) -> Option<Data> {
@@ -60,7 +77,7 @@ impl<'c, 'l> Checked<'c, 'l> {
             lengths = (lengths.rotate_left(7) ^ count as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
         let classes: Classes = found.classes().repeat(total);
-        let data = Data::new(classes, u128::try_from(found.size()).ok()?.checked_mul(total)?);
+        let data = self.seen(classes, u128::try_from(found.size()).ok()?.checked_mul(total)?);
         Some(if total == 0 { data } else { data.with(lengths) })
     }
 
@@ -69,7 +86,7 @@ impl<'c, 'l> Checked<'c, 'l> {
     /// # Safety
     /// The program keeps the blocks until the operation is complete.
     unsafe fn propose(&mut self, mode: Mode, read: Option<(&Block, i64)>, written: Option<(&Block, i64)>) {
-        if matches!(mode, Mode::Persistent(_)) {
+        if matches!(mode, Mode::Persistent(_)) || !check::is_on() {
             return;
         }
         let buffer = |(block, blocks): (&Block, i64)| {
@@ -84,11 +101,16 @@ impl<'c, 'l> Checked<'c, 'l> {
         self.guard.propose_buffers(uses, matches!(mode, Mode::Nonblocking));
     }
 
+    /// A call in which all that was looked at is what this rank gives or gets.
     fn note(self, root: i32, op: u16, data: Data) {
+        record::collective(self.bytes.get());
         self.note_blocks(root, op, data, Vec::new(), BTreeMap::new());
     }
 
     fn note_blocks(mut self, root: i32, op: u16, data: Data, sent: Vec<(u32, Data)>, expected: BTreeMap<u32, Data>) {
+        if !check::is_on() {
+            return;
+        }
         let fun = function(self.call.fun);
         let facts = Facts { fun, root, op, data };
         self.guard.note_collective(self.comm, Own { facts, sent, expected });
@@ -167,6 +189,9 @@ pub(super) unsafe fn among_all(call: &Call, mode: Mode, send: &Block, recv: &Blo
     let data = checked.block(recv)?;
     let all = checked.size as i64;
     let is_gather = call.fun.name().contains("gather");
+    if !is_gather {
+        checked.bytes.set(checked.bytes.get().saturating_mul(all as u64));
+    }
     // SAFETY: the caller's promise about the buffers of the operation.
     unsafe { checked.propose(mode, Some((send, if is_gather { 1 } else { all })), Some((recv, all))) };
     checked.note(NOBODY, NO_OPERATION, data);
@@ -186,6 +211,7 @@ pub(super) unsafe fn gatherv(call: &Call, send: &Block, recv: &Blocks, root: i32
     } else {
         sent.push((root as u32, checked.block(send)?));
     }
+    record::collective(checked.bytes.get());
     checked.note_blocks(root, NO_OPERATION, Data::NONE, sent, expected);
     Some(())
 }
@@ -203,6 +229,7 @@ pub(super) unsafe fn scatterv(call: &Call, send: &Blocks, recv: &Block, root: i3
     } else {
         expected.insert(root as u32, checked.block(recv)?);
     }
+    record::collective(checked.bytes.get());
     checked.note_blocks(root, NO_OPERATION, Data::NONE, sent, expected);
     Some(())
 }
@@ -218,6 +245,7 @@ pub(super) unsafe fn allgatherv(call: &Call, send: &Block, recv: &Blocks, comm: 
     } else {
         checked.block(send)?
     };
+    record::collective(checked.bytes.get());
     let everybody = (0..checked.size as u32).map(|rank| (rank, own)).collect();
     let expected = number(checked.blocks(&counts, recv.datatype)?).collect();
     checked.note_blocks(NOBODY, NO_OPERATION, Data::NONE, everybody, expected);
@@ -232,6 +260,7 @@ pub(super) unsafe fn alltoallv(call: &Call, send: &Blocks, recv: &Blocks, comm: 
     // SAFETY: this function's own condition.
     let (out, into) = unsafe { (checked.counts(given.counts)?, checked.counts(recv.counts)?) };
     let sent = number(checked.blocks(&out, given.datatype)?).collect();
+    record::collective(checked.bytes.get());
     let expected = number(checked.blocks(&into, recv.datatype)?).collect();
     checked.note_blocks(NOBODY, NO_OPERATION, Data::NONE, sent, expected);
     Some(())
@@ -255,7 +284,9 @@ pub(super) unsafe fn alltoallw(call: &Call, send: &Mixed, recv: &Mixed, comm: Co
         };
         counts.iter().enumerate().map(one).collect()
     };
-    let (sent, expected) = (number(blocks(given)?).collect(), number(blocks(recv)?).collect());
+    let sent = number(blocks(given)?).collect();
+    record::collective(checked.bytes.get());
+    let expected = number(blocks(recv)?).collect();
     checked.note_blocks(NOBODY, NO_OPERATION, Data::NONE, sent, expected);
     Some(())
 }

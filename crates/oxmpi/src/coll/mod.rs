@@ -115,7 +115,7 @@ impl Form for Persistent {
 pub unsafe fn barrier<F: Form>(call: &Call, form: F, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             checked::plain(call, comm);
         }
         if let Some(output) = board::barrier(call, form, comm)? {
@@ -129,7 +129,7 @@ pub unsafe fn barrier<F: Form>(call: &Call, form: F, comm: Comm) -> Result<F::Ou
 pub unsafe fn bcast<F: Form>(call: &Call, form: F, buffer: Block, root: i32, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::bcast(call, form.mode(), &buffer, root, comm);
         }
         if let Some(output) = board::bcast(call, form, buffer, root, comm)? {
@@ -150,7 +150,7 @@ pub unsafe fn gather<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::gather(call, form.mode(), &send, &recv, root, comm);
         }
         if let Some(output) = board::gather(call, form, send, recv, root, comm)? {
@@ -171,7 +171,7 @@ pub unsafe fn gatherv<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::gatherv(call, &send, &recv, root, comm);
         }
         if let Some(output) = uneven::gatherv(call, form, send, recv, root, comm)? {
@@ -192,7 +192,7 @@ pub unsafe fn scatter<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::scatter(call, form.mode(), &send, &recv, root, comm);
         }
         if let Some(output) = board::scatter(call, form, send, recv, root, comm)? {
@@ -213,7 +213,7 @@ pub unsafe fn scatterv<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::scatterv(call, &send, &recv, root, comm);
         }
         if let Some(output) = uneven::scatterv(call, form, send, recv, root, comm)? {
@@ -227,7 +227,7 @@ pub unsafe fn scatterv<F: Form>(
 pub unsafe fn allgather<F: Form>(call: &Call, form: F, send: Block, recv: Block, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::among_all(call, form.mode(), &send, &recv, comm);
         }
         if let Some(output) = board::allgather(call, form, send, recv, comm)? {
@@ -241,7 +241,7 @@ pub unsafe fn allgather<F: Form>(call: &Call, form: F, send: Block, recv: Block,
 pub unsafe fn allgatherv<F: Form>(call: &Call, form: F, send: Block, recv: Blocks, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::allgatherv(call, &send, &recv, comm);
         }
         data::allgatherv(call, form.mode(), send, recv, comm).map(F::output)
@@ -252,7 +252,7 @@ pub unsafe fn allgatherv<F: Form>(call: &Call, form: F, send: Block, recv: Block
 pub unsafe fn alltoall<F: Form>(call: &Call, form: F, send: Block, recv: Block, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::among_all(call, form.mode(), &send, &recv, comm);
         }
         if let Some(output) = board::alltoall(call, form, send, recv, comm)? {
@@ -266,7 +266,7 @@ pub unsafe fn alltoall<F: Form>(call: &Call, form: F, send: Block, recv: Block, 
 pub unsafe fn alltoallv<F: Form>(call: &Call, form: F, send: Blocks, recv: Blocks, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::alltoallv(call, &send, &recv, comm);
         }
         data::alltoallv(call, form.mode(), send, recv, comm).map(F::output)
@@ -277,7 +277,7 @@ pub unsafe fn alltoallv<F: Form>(call: &Call, form: F, send: Blocks, recv: Block
 pub unsafe fn alltoallw<F: Form>(call: &Call, form: F, send: Mixed, recv: Mixed, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::alltoallw(call, &send, &recv, comm);
         }
         data::alltoallw(call, form.mode(), send, recv, comm).map(F::output)
@@ -295,7 +295,7 @@ pub unsafe fn reduce<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::reduction(call, form.mode(), &operands, count, Results::At(root), comm);
         }
         if let Some(output) = board::reduce(call, form, &operands, count, root, comm)? {
@@ -315,7 +315,7 @@ pub unsafe fn allreduce<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::reduction(call, form.mode(), &operands, count, Results::Everywhere, comm);
         }
         if let Some(output) = board::allreduce(call, form, &operands, count, comm)? {
@@ -335,7 +335,7 @@ pub unsafe fn reduce_scatter_block<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::reduction(call, form.mode(), &operands, count, Results::Block, comm);
         }
         if let Some(output) = board::reduce_scatter_block(call, form, &operands, count, comm)? {
@@ -355,7 +355,7 @@ pub unsafe fn reduce_scatter<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::reduce_scatter(call, &operands, counts, comm);
         }
         if let Some(output) = board::reduce_scatter(call, form, &operands, counts, comm)? {
@@ -369,7 +369,7 @@ pub unsafe fn reduce_scatter<F: Form>(
 pub unsafe fn scan<F: Form>(call: &Call, form: F, operands: Operands, count: i64, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::reduction(call, form.mode(), &operands, count, Results::Everywhere, comm);
         }
         if let Some(output) = board::scan(call, form, &operands, count, false, comm)? {
@@ -383,7 +383,7 @@ pub unsafe fn scan<F: Form>(call: &Call, form: F, operands: Operands, count: i64
 pub unsafe fn exscan<F: Form>(call: &Call, form: F, operands: Operands, count: i64, comm: Comm) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             let _ = checked::reduction(call, form.mode(), &operands, count, Results::Everywhere, comm);
         }
         if let Some(output) = board::scan(call, form, &operands, count, true, comm)? {
@@ -403,7 +403,7 @@ pub unsafe fn neighbor_allgather<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             checked::plain(call, comm);
         }
         neighbors::neighbor_allgather(call, form.mode(), send, recv, comm).map(F::output)
@@ -420,7 +420,7 @@ pub unsafe fn neighbor_allgatherv<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             checked::plain(call, comm);
         }
         neighbors::neighbor_allgatherv(call, form.mode(), send, recv, comm).map(F::output)
@@ -437,7 +437,7 @@ pub unsafe fn neighbor_alltoall<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             checked::plain(call, comm);
         }
         neighbors::neighbor_alltoall(call, form.mode(), send, recv, comm).map(F::output)
@@ -454,7 +454,7 @@ pub unsafe fn neighbor_alltoallv<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             checked::plain(call, comm);
         }
         neighbors::neighbor_alltoallv(call, form.mode(), send, recv, comm).map(F::output)
@@ -471,7 +471,7 @@ pub unsafe fn neighbor_alltoallw<F: Form>(
 ) -> Result<F::Output> {
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
-        if check::is_on() {
+        if check::is_watched() {
             checked::plain(call, comm);
         }
         neighbors::neighbor_alltoallw(call, form.mode(), send, recv, comm).map(F::output)

@@ -4,7 +4,7 @@ use super::args::Spans;
 use super::neighbors::Neighbors;
 use super::reductions::Vector;
 use super::shape::{CollShape, Role};
-use oxmpi_coll::choose::Algorithm;
+use oxmpi_coll::choose::{Algorithm, Shape};
 use oxmpi_coll::inter::{self, Root};
 use oxmpi_coll::neighbor::{Edges, exchange};
 use oxmpi_coll::nodes;
@@ -12,11 +12,15 @@ use oxmpi_coll::operation::{Operation, plan};
 use oxmpi_coll::plan::{Blocks, Piece, Plan, Region, Step};
 use oxmpi_coll::reduce_scatter::Counts;
 use oxmpi_core::call::Call;
+use oxmpi_core::{check, record};
 use std::sync::Arc;
 
 /// The plan of an operation of one group. `unit`: bytes of a unit.
 fn within(call: &Call, shape: &CollShape, operation: &Operation, unit: usize) -> Arc<Plan> {
     let unit = unit as u64;
+    if check::records() {
+        record::algorithm(asked(shape, operation, unit).choose().take.describe());
+    }
     // Who wants explanations hears one for every call.
     if shape.speaker.is_some() {
         return Arc::new(make(call, shape, operation, unit));
@@ -24,12 +28,17 @@ fn within(call: &Call, shape: &CollShape, operation: &Operation, unit: usize) ->
     shape.plans.plan(operation, unit, || make(call, shape, operation, unit))
 }
 
+/// What the table of algorithms is asked.
+fn asked(shape: &CollShape, operation: &Operation, unit: u64) -> Shape {
+    match &shape.nodes {
+        Some(nodes) => operation.shape_over_nodes(nodes, unit),
+        None => operation.shape(shape.size as u32, unit),
+    }
+}
+
 fn make(call: &Call, shape: &CollShape, operation: &Operation, unit: u64) -> Plan {
     let (rank, size) = (shape.rank as u32, shape.size as u32);
-    let asked = match &shape.nodes {
-        Some(nodes) => operation.shape_over_nodes(nodes, unit),
-        None => operation.shape(size, unit),
-    };
+    let asked = asked(shape, operation, unit);
     let rule = asked.choose();
     if let Some(speaker) = &shape.speaker {
         speaker.say(call.fun.name(), rule.why, || asked.describe(rule));

@@ -13,6 +13,7 @@ use oxmpi_core::check::buffers::Use;
 use oxmpi_core::check::{self, message::Expected};
 use oxmpi_core::engine::Outcome;
 use oxmpi_core::matching::Pattern;
+use oxmpi_core::record;
 use oxmpi_core::request::Active;
 use oxmpi_datatype::Target;
 use std::ffi::c_int;
@@ -34,7 +35,7 @@ pub fn recv(
     status: OutStatus,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    let Some((buf, pattern)) = plain_pattern(&guard, buf, source, tag, comm) else {
+    let Some((buf, pattern)) = plain_pattern(&guard, buf, source, tag, comm, check::is_watched()) else {
         return recv_checked(cx, guard, buf, source, tag, comm, status);
     };
     if let Some(received) = try_recv(&mut guard, &buf, &pattern, comm) {
@@ -94,6 +95,14 @@ fn recv_checked(
     comm: Comm,
     status: OutStatus,
 ) -> Result<()> {
+    if record::is_alone()
+        && let Some((buf, pattern)) = plain_pattern(&guard, buf, source, tag, comm, false)
+        && let Some(received) = try_recv(&mut guard, &buf, &pattern, comm)
+    {
+        record::received(pattern.context, &received);
+        status.set(&received);
+        return Ok(());
+    }
     let expected = guard.expected_by(cx.fun, comm, &buf);
     let (buf, pattern) = incoming(&guard, buf, source, tag, comm)?;
     propose(cx, &mut guard, &buf, pattern.as_ref(), expected.clone(), false);
@@ -107,7 +116,7 @@ fn recv_checked(
 #[inline(always)]
 pub fn irecv(cx: &Call, buf: TargetArg<'static>, source: c_int, tag: c_int, comm: Comm) -> Result<Request> {
     let mut guard = cx.enter()?;
-    if let Some((buf, pattern)) = plain_pattern(&guard, buf, source, tag, comm) {
+    if let Some((buf, pattern)) = plain_pattern(&guard, buf, source, tag, comm, check::is_watched()) {
         let op = guard.engine.recv(pattern, buf);
         return Ok(guard.once(comm, Active::Recv(op)));
     }
@@ -122,11 +131,12 @@ fn plain_pattern(
     source: c_int,
     tag: c_int,
     comm: Comm,
+    is_watched: bool,
 ) -> Option<(Target<'static>, Pattern)> {
     let buf = buf.plain()?;
     let comm = guard.comms.get(comm)?;
     let known = (source as u32) < comm.size() as u32 || source == MPI_ANY_SOURCE;
-    (known & !check::is_on() && (tag >= 0 || tag == MPI_ANY_TAG))
+    (known & !is_watched && (tag >= 0 || tag == MPI_ANY_TAG))
         .then_some((buf, Pattern { context: comm.context, source, tag }))
 }
 

@@ -10,13 +10,15 @@ use oxmpi_core::args::SourceArg;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::check::{self, buffers::Use};
 use oxmpi_core::engine::{Mode, Route};
+use oxmpi_core::record;
 use oxmpi_datatype::{Signature, Source};
+use oxmpi_profile::hooks::Message;
 use std::ffi::c_int;
 
 #[inline(always)]
 pub fn send(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<()> {
     let mut guard = cx.enter()?;
-    if try_send(&mut guard, buf, dest, tag, comm) {
+    if try_send(&mut guard, buf, dest, tag, comm, check::is_watched()) {
         return Ok(());
     }
     send_mode(cx, guard, Mode::Standard, buf, dest, tag, comm)
@@ -25,15 +27,28 @@ pub fn send(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: C
 /// Sends a small contiguous message at once, if nothing is queued before it. Returns `false` for
 /// everything unusual or wrong, which the general path handles.
 #[inline(always)]
-fn try_send(guard: &mut Guard, buf: SourceArg, dest: c_int, tag: c_int, comm: Comm) -> bool {
+fn try_send(guard: &mut Guard, buf: SourceArg, dest: c_int, tag: c_int, comm: Comm, is_watched: bool) -> bool {
     let Some(buf) = buf.plain() else { return false };
     let Some(comm) = guard.comms.get(comm) else { return false };
-    if (dest as u32 >= comm.size() as u32) | (tag < 0) | check::is_on() {
+    if (dest as u32 >= comm.size() as u32) | (tag < 0) | is_watched {
         return false;
     }
     let route =
         Route { peer: comm.peer(dest), context: comm.context, source: comm.rank, tag, signature: Signature::NONE };
     guard.engine.send_small(&route, &buf)
+}
+
+/// The short way while a recorder hears of it.
+#[cold]
+fn try_send_recorded(guard: &mut Guard, buf: SourceArg, dest: c_int, tag: c_int, comm: Comm) -> bool {
+    if !try_send(guard, buf, dest, tag, comm, false) {
+        return false;
+    }
+    if let (Some(found), Some(buf)) = (guard.comms.get(comm), buf.plain()) {
+        let message = Message { bytes: buf.len() as u64, context: found.context, source: found.rank, tag };
+        record::sent(guard.engine.node(), found.peer(dest), message);
+    }
+    true
 }
 
 #[inline(never)]
@@ -46,6 +61,9 @@ fn send_mode(
     tag: c_int,
     comm: Comm,
 ) -> Result<()> {
+    if record::is_alone() && mode == Mode::Standard && try_send_recorded(&mut guard, buf, dest, tag, comm) {
+        return Ok(());
+    }
     let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
     propose(cx, &mut guard, &buf, route.as_ref(), false);
     match route {
@@ -81,7 +99,7 @@ pub fn bsend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: 
 #[inline(always)]
 pub fn isend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
     let mut guard = cx.enter()?;
-    if try_send(&mut guard, buf, dest, tag, comm) {
+    if try_send(&mut guard, buf, dest, tag, comm, check::is_watched()) {
         return Ok(guard.sent);
     }
     start_send(cx, guard, Mode::Standard, buf, dest, tag, comm)
@@ -101,6 +119,9 @@ fn start_send(
     tag: c_int,
     comm: Comm,
 ) -> Result<Request> {
+    if record::is_alone() && mode == Mode::Standard && try_send_recorded(&mut guard, buf, dest, tag, comm) {
+        return Ok(guard.sent);
+    }
     let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
     propose(cx, &mut guard, &buf, route.as_ref(), true);
     let op = route.and_then(|route| guard.engine.send(mode, &route, buf));
