@@ -40,6 +40,7 @@ const LAYERS: Part = Part {
         "oxmpi-fortran-openmpi",
         "oxmpi-mpich",
         "oxmpi-openmpi",
+        "oxmpi-recorder",
     ],
     products: &[
         ("libmpifort_abi.so", "lib/libmpifort_abi.so.1"),
@@ -48,6 +49,7 @@ const LAYERS: Part = Part {
         ("libmpi_openmpi.so", "lib/compat/libmpi.so.40"),
         ("libmpifort_mpich.so", "lib/compat/libmpifort.so.12"),
         ("libmpifort_openmpi.so", "lib/compat/libmpi_mpifh.so.40"),
+        ("liboxmpi_recorder.so", "lib/oxmpi/liboxmpi_recorder.so"),
     ],
 };
 

@@ -20,6 +20,7 @@ const STACK: &[(&str, bool)] = &[
     ("oxmpi-lines", true),
     ("oxmpi-verdict", true),
     ("oxmpi-check", true),
+    ("oxmpi-profile", true),
     ("oxmpi-transport", false),
     ("oxmpi-rma", false),
     ("oxmpi-agent", true),
@@ -33,6 +34,7 @@ const STACK: &[(&str, bool)] = &[
     ("oxmpi-fortran-openmpi", false),
     ("oxmpi-mpich", false),
     ("oxmpi-openmpi", false),
+    ("oxmpi-recorder", false),
 ];
 
 /// The crates beside the stack, and the last crate of the stack that each may depend on.

@@ -37,6 +37,8 @@ mod output;
 mod pbs;
 mod place;
 mod probe;
+mod profile;
+mod profile_options;
 mod program;
 mod reach;
 mod record;
@@ -63,6 +65,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use options::{Command, Mistake, Request};
+use profile::Recording;
 use reach::Listening;
 use spawned::Spawned;
 
@@ -104,11 +107,7 @@ fn main() {
     let status = match options::parse_in(&called, limit.chain(arguments), &allocation::from_env) {
         Ok(Command::Run(request)) => {
             reach_allocation(&request);
-            match &request.settings.cluster {
-                None => job::run(&request, None),
-                Some(cluster) if request.settings.check_hosts => check::run(&request, cluster),
-                Some(cluster) => root::run(&request, cluster, None),
-            }
+            run(*request)
         }
         Ok(Command::Help(text)) => print(&text),
         Ok(Command::Version) => print(&format!("{called} (OxMPI) {}\n", env!("CARGO_PKG_VERSION"))),
@@ -118,6 +117,28 @@ fn main() {
         }
     };
     std::process::exit(status);
+}
+
+/// Runs a job, or only looks at its hosts.
+fn run(mut request: Request) -> i32 {
+    if let Some(cluster) = &request.settings.cluster
+        && request.settings.check_hosts
+    {
+        return check::run(&request, cluster);
+    }
+    let recording = match Recording::begin(&mut request.settings) {
+        Ok(recording) => recording,
+        Err(text) => {
+            eprintln!("mpirun: {text}");
+            return 2;
+        }
+    };
+    let status = match &request.settings.cluster {
+        None => job::run(&request, None),
+        Some(cluster) => root::run(&request, cluster, None),
+    };
+    let is_good = recording.is_none_or(Recording::conclude);
+    if status == 0 && !is_good { 1 } else { status }
 }
 
 /// Says which hosts a batch system has given, and waits for those that may not be there yet.

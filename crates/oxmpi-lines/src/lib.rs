@@ -23,7 +23,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The time that a report may take for all its lines.
 pub const LIMIT: Duration = Duration::from_secs(1);
@@ -200,6 +200,36 @@ fn work(orders: &Receiver<Order>) {
 /// Where a file of a process can be: as the process sees it, and as we do.
 fn candidates(place: &Place) -> [PathBuf; 2] {
     [format!("/proc/{}/root{}", place.pid, place.file.path).into(), place.file.path.clone().into()]
+}
+
+/// A place in a file that a process had mapped.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Position {
+    pub path: String,
+    pub inode: u64,
+    pub position: u64,
+}
+
+/// What the source says of a place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The function that the place is in.
+    pub function: Option<String>,
+    pub line: Option<(String, u32)>,
+}
+
+/// Where places of processes that started at that time and have ended are in the source.
+pub fn origins(positions: &[Position], started: SystemTime) -> Vec<Origin> {
+    let mut modules: HashMap<maps::File, Option<Module>> = HashMap::new();
+    let mut origin = |Position { path, inode, position }: &Position| {
+        let (path, is_deleted) = path.strip_suffix(" (deleted)").map_or((&path[..], false), |path| (path, true));
+        let file = maps::File { path: path.into(), inode: *inode, is_deleted };
+        let module = modules.entry(file.clone()).or_insert_with(|| Module::open_of_past(&file, started));
+        let Some(module) = module else { return Origin::default() };
+        let found = module.find(*position);
+        Origin { function: found.address.and_then(|address| module.function_of(address)), line: found.line }
+    };
+    positions.iter().map(&mut origin).collect()
 }
 
 #[cfg(test)]

@@ -40,8 +40,15 @@ impl Module {
         if file.is_deleted {
             return None;
         }
+        let started = start_of(pid)?;
         let opened =
-            candidates.iter().filter_map(|path| File::open(path).ok()).find(|opened| is_same(opened, file, pid));
+            candidates.iter().filter_map(|path| File::open(path).ok()).find(|opened| is_same(opened, file, started));
+        Module::read(opened?)
+    }
+
+    /// Reads a file that a process has mapped which started at that time and may have ended.
+    pub fn open_of_past(file: &maps::File, started: SystemTime) -> Option<Module> {
+        let opened = File::open(&file.path).ok().filter(|opened| !file.is_deleted && is_same(opened, file, started));
         Module::read(opened?)
     }
 
@@ -99,6 +106,10 @@ impl Module {
         ours
     }
 
+    pub fn function_of(&self, address: u64) -> Option<String> {
+        self.function(address).map(|(name, _)| name)
+    }
+
     fn function(&self, address: u64) -> Option<(String, u64)> {
         let last = self.symbols.partition_point(|(start, ..)| *start <= address).checked_sub(1)?;
         let (start, bytes, name) = &self.symbols[last];
@@ -141,9 +152,8 @@ fn separate(id: &[u8]) -> Option<PathBuf> {
 
 /// Whether an open file is the one that a process has mapped: it was not changed since the process started, and has the same
 /// inode. Some file systems tell another inode for mappings; there a file that is older than the process is believed.
-fn is_same(file: &File, mapped: &maps::File, pid: u32) -> bool {
+fn is_same(file: &File, mapped: &maps::File, started: SystemTime) -> bool {
     let Ok(found) = file.metadata() else { return false };
-    let Some(started) = start_of(pid) else { return false };
     let time = |seconds: i64, nanoseconds: i64| {
         UNIX_EPOCH + Duration::new(seconds.max(0).unsigned_abs(), nanoseconds.clamp(0, 999_999_999) as u32)
     };

@@ -19,6 +19,7 @@ use crate::deadlock_mode::Mode;
 use crate::hosts::{self, Host};
 use crate::nodes::PretendNodes;
 use crate::output::Label;
+use crate::profile_options::Wanted;
 use crate::reach::Listening;
 use crate::share;
 use crate::slurm::Allocation;
@@ -93,6 +94,8 @@ pub struct Settings {
     /// What happens in a deadlock.
     pub deadlock: Mode,
     pub check: Check,
+    /// What the user wants to see of the job.
+    pub recorded: Wanted,
     pub keep_going: bool,
     pub label: Label,
     pub merge_stderr: bool,
@@ -484,6 +487,8 @@ impl Parser {
             Key::Wdir => block.wdir = Some(values.next()?.into()),
             Key::Path => block.path = Some(values.next()?),
             Key::Check => settings.check.set_words(&values.joined.take().unwrap_or_default()).map_err(Mistake)?,
+            Key::Profile => settings.recorded.set_profile(values.joined.take()).map_err(Mistake)?,
+            Key::Trace => settings.recorded.set_trace(values.next()?.into()).map_err(Mistake)?,
             Key::CheckReport => settings.check.set_report(values.next()?.into()).map_err(Mistake)?,
             Key::CheckSuppress => settings.check.read_suppressions(&PathBuf::from(values.next()?)).map_err(Mistake)?,
             Key::Timeout | Key::VariableTimeout => {

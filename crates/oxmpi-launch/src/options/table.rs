@@ -59,6 +59,8 @@ pub enum Key {
     CheckHosts,
     Check,
     CheckReport,
+    Profile,
+    Trace,
     CheckSuppress,
     StageIn,
     Mca,
@@ -178,6 +180,19 @@ pub const GROUPS: [Group; 7] = [
                 &["check-suppress"],
                 &["FILE"],
                 "with --check, do not tell the findings that FILE names, one on each line",
+            ),
+            spec(
+                Key::Profile,
+                &["profile"],
+                &[],
+                "at the end show where the program spent its time in MPI, by place in the source; `--profile=FILE.html` or \
+                 `.json` writes all of it, with sizes of messages, who sends to whom, and algorithms",
+            ),
+            spec(
+                Key::Trace,
+                &["trace"],
+                &["FILE"],
+                "write a timeline of all calls and messages to FILE.json, for ui.perfetto.dev",
             ),
             spec(
                 Key::UniverseSize,

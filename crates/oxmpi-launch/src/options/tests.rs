@@ -54,6 +54,15 @@ fn what_spawned_jobs_are_handed_down() {
 }
 
 #[test]
+fn what_is_recorded() {
+    assert!(!run("a").settings.recorded.is_any());
+    assert!(run("--profile a").settings.recorded.is_any());
+    assert!(run("--profile=a.html --trace b.json a").settings.recorded.is_any());
+    assert!(mistake("--profile=a.txt a").contains("a.txt must end in .html or .json"));
+    assert!(mistake("--trace a.html a").contains("a.html must end in .json"));
+}
+
+#[test]
 fn checks() {
     assert!(!run("a").settings.check.mode.on);
     let check = run("--check -n 2 a").settings.check;

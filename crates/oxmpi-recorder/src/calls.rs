@@ -1,0 +1,379 @@
+//! A thread's calls. A call within a call, such as one of a callback or of a binding, belongs to the outer one.
+//!
+//! The sites of a thread are written by it alone, but the bytes that receives get: those are added when a message matches,
+//! perhaps in another thread, so they are atomic.
+
+use crate::clock::ticks;
+use crate::finish;
+use crate::messages::{End, Messages};
+use crate::real;
+use crate::stubs::NAMES;
+use oxmpi_profile::hooks::{Message, Recorder};
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Places of calls that a thread tells apart; the last one is for all others.
+const SITES: usize = 4096;
+/// Threads whose calls are recorded.
+const THREADS: usize = 64;
+/// Pairs of functions and algorithms that a thread tells apart.
+const ALGORITHMS: usize = 256;
+
+#[derive(Default)]
+pub struct Site {
+    /// The return address of the call, 0 for the sum of what found no place.
+    pub caller: u64,
+    pub function: u32,
+    pub count: u64,
+    pub bytes: AtomicU64,
+    pub ticks: u64,
+    pub waited: u64,
+    pub longest: u64,
+}
+
+pub struct Algorithm {
+    pub function: u32,
+    pub name: &'static str,
+    pub count: u64,
+    pub bytes: u64,
+    pub ticks: u64,
+}
+
+/// Times are ticks here.
+#[derive(Clone, Copy)]
+pub enum Event {
+    Call { site: u32, begin: u64, ticks: u64, waited: u64 },
+    Sent { at: u64, flow: u64, bytes: u64, tag: i32 },
+    Matched { at: u64, flow: u64, bytes: u64, tag: i32 },
+}
+
+pub struct Thread {
+    pub number: u8,
+    pub sites: Vec<Site>,
+    /// Where in `sites` a caller is, plus one.
+    index: Vec<u16>,
+    pub algorithms: Vec<Algorithm>,
+    pub events: Vec<Event>,
+    /// The frame of the call that the thread is in, or 0.
+    frame: u64,
+    site: u32,
+    begin: u64,
+    waited: u64,
+    /// When it began to wait, or 0.
+    waits: u64,
+    algorithm: Option<&'static str>,
+    bytes: u64,
+}
+
+impl Thread {
+    fn new(number: u8) -> Thread {
+        // Never moved: other threads add bytes to its sites.
+        let mut sites = Vec::with_capacity(SITES);
+        sites.push(Site::default());
+        Thread {
+            number,
+            sites,
+            index: vec![0; 2 * SITES],
+            algorithms: Vec::new(),
+            events: Vec::new(),
+            frame: 0,
+            site: 0,
+            begin: 0,
+            waited: 0,
+            waits: 0,
+            algorithm: None,
+            bytes: 0,
+        }
+    }
+
+    /// The number of a place.
+    #[inline]
+    fn site_of(&mut self, caller: u64, function: u32) -> u32 {
+        let mut at = (caller.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51) as usize;
+        loop {
+            match self.index[at] {
+                0 => return self.new_site(at, caller, function),
+                known => {
+                    let site = &self.sites[usize::from(known)];
+                    if site.caller == caller && site.function == function {
+                        return known.into();
+                    }
+                }
+            }
+            at = (at + 1) % (2 * SITES);
+        }
+    }
+
+    #[cold]
+    fn new_site(&mut self, at: usize, caller: u64, function: u32) -> u32 {
+        if self.sites.len() == SITES {
+            return 0;
+        }
+        self.index[at] = self.sites.len() as u16;
+        self.sites.push(Site { caller, function, ..Site::default() });
+        self.sites.len() as u32 - 1
+    }
+
+    fn note_algorithm(&mut self, name: &'static str, ticks: u64) {
+        let function = self.sites[self.site as usize].function;
+        let is_it = |one: &Algorithm| one.function == function && std::ptr::eq(one.name, name);
+        match self.algorithms.iter().position(is_it) {
+            Some(at) => {
+                let one = &mut self.algorithms[at];
+                one.count += 1;
+                one.bytes = one.bytes.saturating_add(self.bytes);
+                one.ticks += ticks;
+            }
+            None if self.algorithms.len() < ALGORITHMS => {
+                self.algorithms.push(Algorithm { function, name, count: 1, bytes: self.bytes, ticks });
+            }
+            None => {}
+        }
+    }
+
+    fn keep(&mut self, event: Event) {
+        if STATE.events.fetch_add(1, Relaxed) < STATE.most_events.load(Relaxed) {
+            self.events.push(event);
+        }
+    }
+}
+
+/// A thread's place. Its owner alone touches what is inside; whoever writes the record does so while no call runs, or after
+/// the program's own rules for `MPI_Finalize`.
+struct Place {
+    owner: AtomicU64,
+    /// The first of its sites, which other threads add bytes to.
+    sites: AtomicPtr<Site>,
+    thread: UnsafeCell<Option<Box<Thread>>>,
+}
+
+// SAFETY: a place is used by the thread whose number is in `owner`, which never changes again, and by the last call.
+unsafe impl Sync for Place {}
+
+static PLACES: [Place; THREADS] =
+    [const { Place { owner: AtomicU64::new(0), sites: AtomicPtr::new(null_mut()), thread: UnsafeCell::new(None) } };
+        THREADS];
+
+/// What is the same for all threads.
+pub struct State {
+    /// One of the constants below.
+    mode: AtomicU32,
+    pub most_events: AtomicU64,
+    /// Events that there were, also those that found no room.
+    pub events: AtomicU64,
+    pub lost_calls: AtomicU64,
+}
+
+/// The environment was not looked at.
+const NEW: u32 = 0;
+const ON: u32 = 1;
+/// This process is no rank, or its record is written.
+const OFF: u32 = 2;
+
+pub static STATE: State = State {
+    mode: AtomicU32::new(NEW),
+    most_events: AtomicU64::new(0),
+    events: AtomicU64::new(0),
+    lost_calls: AtomicU64::new(0),
+};
+
+struct All(UnsafeCell<Option<Messages>>);
+
+// SAFETY: the library tells of messages while it holds its lock, or makes one call at a time by the program's promise; the
+// record is written when recording has ended.
+unsafe impl Sync for All {}
+
+static MESSAGES: All = All(UnsafeCell::new(None));
+
+pub fn with_messages<R>(with: impl FnOnce(&mut Messages) -> R) -> R {
+    // SAFETY: one thread at a time is here, as `All` says, and `with` does not come here again.
+    with(unsafe { (*MESSAGES.0.get()).get_or_insert_with(Messages::new) })
+}
+
+static RECORDER: Recorder = Recorder { sent, posted, matched, waits, collective, algorithm, accessed };
+
+/// The number of this thread for its place: no two that live have the same.
+#[inline(always)]
+fn own_number() -> u64 {
+    let number: u64;
+    // SAFETY: the first word of a thread's own block holds the block's address.
+    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) number, options(pure, nomem, nostack, preserves_flags)) };
+    number
+}
+
+/// This thread's calls.
+#[inline(always)]
+fn own() -> Option<&'static mut Thread> {
+    let own = own_number();
+    let place = if PLACES[0].owner.load(Relaxed) == own { &PLACES[0] } else { other_place(own)? };
+    // SAFETY: the place belongs to this thread, and no reference of it lives: the functions here do not call each other
+    // while they have one.
+    unsafe { (*place.thread.get()).as_deref_mut() }
+}
+
+#[cold]
+fn other_place(own: u64) -> Option<&'static Place> {
+    for (number, place) in PLACES.iter().enumerate() {
+        match place.owner.compare_exchange(0, own, Relaxed, Relaxed) {
+            Ok(_) => {
+                let mut thread = Box::new(Thread::new(number as u8));
+                place.sites.store(thread.sites.as_mut_ptr(), Relaxed);
+                // SAFETY: the place is this thread's since a moment ago.
+                unsafe { *place.thread.get() = Some(thread) };
+                return Some(place);
+            }
+            Err(owner) if owner == own => return Some(place),
+            Err(_) => {}
+        }
+    }
+    None
+}
+
+/// The calls of all threads, for the record.
+pub fn threads() -> impl Iterator<Item = &'static Thread> {
+    // SAFETY: called once, when recording has ended.
+    PLACES.iter().filter_map(|place| unsafe { (*place.thread.get()).as_deref() })
+}
+
+/// What a stub does: the function that it goes on to, and whether the call is recorded.
+#[repr(C)]
+pub struct Next {
+    function: *mut c_void,
+    is_recorded: u64,
+}
+
+/// A call begins.
+pub extern "C" fn enter(number: u32, caller: u64, frame: u64) -> Next {
+    let function = real::function(number as usize);
+    let mode = STATE.mode.load(Relaxed);
+    if mode != ON && (mode == OFF || !begin()) {
+        return Next { function, is_recorded: 0 };
+    }
+    let Some(thread) = own() else {
+        STATE.lost_calls.fetch_add(1, Relaxed);
+        return Next { function, is_recorded: 0 };
+    };
+    // A frame that is not above ours is gone: the program has jumped out of it.
+    if thread.frame > frame {
+        return Next { function, is_recorded: 0 };
+    }
+    thread.frame = frame;
+    thread.site = thread.site_of(caller, number);
+    thread.waited = 0;
+    thread.waits = 0;
+    thread.bytes = 0;
+    thread.algorithm = None;
+    thread.begin = ticks();
+    Next { function, is_recorded: 1 }
+}
+
+/// The call that `enter` has recorded ends.
+pub extern "C" fn leave() {
+    let end = ticks();
+    let Some(thread) = own() else { return };
+    let (ticks, waited) = (end.saturating_sub(thread.begin), thread.waited);
+    let site = &mut thread.sites[thread.site as usize];
+    site.count += 1;
+    site.ticks += ticks;
+    site.waited += waited;
+    site.longest = site.longest.max(ticks);
+    if thread.bytes > 0 {
+        site.bytes.fetch_add(thread.bytes, Relaxed);
+    }
+    let function = site.function as usize;
+    if let Some(name) = thread.algorithm {
+        thread.note_algorithm(name, ticks);
+    }
+    if STATE.most_events.load(Relaxed) > 0 {
+        thread.keep(Event::Call { site: thread.site, begin: thread.begin, ticks, waited });
+    }
+    thread.frame = 0;
+    if finish::IS_LAST[function] {
+        finish::finalized(NAMES[function].1);
+    }
+}
+
+/// The first call: looks whether this process is a rank that shall be recorded.
+#[cold]
+fn begin() -> bool {
+    let is_on = finish::begin(&RECORDER);
+    STATE.mode.store(if is_on { ON } else { OFF }, Relaxed);
+    is_on
+}
+
+/// Nothing is recorded from now on; whether anything was.
+pub fn end() -> bool {
+    STATE.mode.swap(OFF, Relaxed) == ON
+}
+
+// ---- what the library tells ----
+
+extern "C" fn sent(to: u32, message: Message) {
+    let traces = !message.is_internal() && STATE.most_events.load(Relaxed) > 0;
+    let flow = with_messages(|messages| {
+        messages.sent(to, &message);
+        if traces { messages.flow(End::Sender, to, &message) } else { None }
+    });
+    let Some(thread) = own() else { return };
+    if !message.is_internal() {
+        thread.bytes = thread.bytes.saturating_add(message.bytes);
+    }
+    if let Some(flow) = flow {
+        // A short message is told after it has gone: it was not sent before the call began.
+        thread.keep(Event::Sent { at: thread.begin, flow, bytes: message.bytes, tag: message.tag });
+    }
+}
+
+/// The thread and the site of a receive.
+extern "C" fn posted() -> u32 {
+    own().map_or(0, |thread| u32::from(thread.number) << 16 | thread.site)
+}
+
+extern "C" fn matched(posted: u32, message: Message) {
+    let sites = PLACES[(posted >> 16) as usize % THREADS].sites.load(Relaxed);
+    if !sites.is_null() {
+        // SAFETY: `posted` has given the number of a site that there was, sites stay where they are, and this field is atomic.
+        unsafe { (*sites.add((posted & 0xffff) as usize)).bytes.fetch_add(message.bytes, Relaxed) };
+    }
+    if !message.is_internal() && STATE.most_events.load(Relaxed) > 0 {
+        let flow = with_messages(|messages| messages.flow(End::Receiver, finish::own_rank(), &message));
+        if let (Some(flow), Some(thread)) = (flow, own()) {
+            thread.keep(Event::Matched { at: ticks(), flow, bytes: message.bytes, tag: message.tag });
+        }
+    }
+}
+
+extern "C" fn waits(begins: u32) {
+    let Some(thread) = own() else { return };
+    match (begins, thread.waits) {
+        (0, 0) => {}
+        (0, since) => {
+            thread.waited += ticks().saturating_sub(since);
+            thread.waits = 0;
+        }
+        (_, 0) => thread.waits = ticks(),
+        _ => {}
+    }
+}
+
+extern "C" fn collective(bytes: u64) {
+    if let Some(thread) = own() {
+        thread.bytes = thread.bytes.saturating_add(bytes);
+    }
+}
+
+extern "C" fn algorithm(name: *const u8, length: usize) {
+    // SAFETY: text of the library that lives for ever.
+    let name = unsafe { std::str::from_utf8_unchecked(std::slice::from_raw_parts(name, length)) };
+    if let Some(thread) = own() {
+        thread.algorithm = Some(name);
+    }
+}
+
+extern "C" fn accessed(bytes: u64) {
+    if let Some(thread) = own() {
+        thread.bytes = thread.bytes.saturating_add(bytes);
+    }
+}

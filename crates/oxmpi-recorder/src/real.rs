@@ -1,0 +1,27 @@
+//! Where the real functions are: in the library that the loader would have taken without us.
+
+use crate::stubs::{COUNT, NAMES};
+use oxmpi_base::real_symbol;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+static REAL: [AtomicPtr<c_void>; COUNT] = [const { AtomicPtr::new(null_mut()) }; COUNT];
+
+/// The function of a stub.
+#[inline]
+pub fn function(number: usize) -> *mut c_void {
+    let known = REAL[number].load(Relaxed);
+    if known.is_null() { find(number) } else { known }
+}
+
+#[cold]
+fn find(number: usize) -> *mut c_void {
+    let name = NAMES[number].0;
+    let Some(found) = real_symbol::find(name) else {
+        eprintln!("OxMPI: no library of this process has the function {}", name.to_string_lossy());
+        std::process::abort();
+    };
+    REAL[number].store(found, Relaxed);
+    found
+}
