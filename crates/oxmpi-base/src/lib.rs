@@ -13,6 +13,7 @@ pub mod callers;
 pub mod cma;
 pub mod copy;
 pub mod cpus;
+pub mod death_log;
 pub mod descriptors;
 pub mod dial;
 pub mod filesystem;

@@ -3,7 +3,7 @@
 //! memory only after a write to it.
 //!
 //! ```text
-//! | job header | rank blocks | wait records | hints | rest records | suspects | findings | doorbells | foreign senders | ports | table of nodes |
+//! | job header | rank blocks | wait records | hints | rest records | suspects | findings | doorbells | foreign senders | ports | table of nodes | deaths | votes |
 //! | offer cells | rings |
 //! | arenas | rings of foreign senders |
 //! ```
@@ -16,6 +16,7 @@
 //! initial value of each field.
 
 use crate::arena::Area;
+use crate::death_log::{self, MOST_REVOKED, votes};
 use crate::finding_log::FindingLog;
 use crate::foreign_senders::{FOREIGN_CELLS, FOREIGN_SENDERS, ForeignSender};
 use crate::rest_record::RestRecord;
@@ -30,7 +31,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Changes with the layout: a rank never attaches to a segment of another version's `mpirun`.
-const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x0d");
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x0e");
 
 pub const CACHE_LINE: usize = 64;
 pub const PAGE: usize = 4096;
@@ -66,7 +67,10 @@ pub struct JobHeader {
     pub resting: AtomicI32,
     /// Set when a rank has told the user that it reaches other nodes over TCP though a fabric was wanted.
     told_of_tcp: AtomicU32,
-    _pad: [u8; 32],
+    /// Set when the ranks go on after some of them have died, and the number of deaths in the log (see `death_log.rs`).
+    pub(crate) goes_on: AtomicU32,
+    pub(crate) deaths: AtomicU32,
+    _pad: [u8; 24],
     /// Number of ranks that are attached and not asleep, plus foreign senders. While it is not
     /// above the number of CPUs, spinning costs nothing.
     pub awake: AtomicI32,
@@ -126,7 +130,9 @@ pub struct RankBlock {
     pub wake_pid: AtomicU32,
     pub wake_fd: AtomicU32,
     pub wake_inode: AtomicU64,
-    _pad2: [u8; 8],
+    /// The number of deaths that the rank has handled.
+    pub(crate) seen_deaths: AtomicU32,
+    _pad2: [u8; 4],
 }
 
 pub const IN_CALL: u32 = 1 << 31;
@@ -164,6 +170,8 @@ pub struct Layout {
     foreign_bits: usize,
     ports: usize,
     nodes: usize,
+    deaths: usize,
+    votes: usize,
     offer_cells: usize,
     rings: usize,
     ring_stride: usize,
@@ -208,7 +216,9 @@ impl Layout {
         let foreign_bits = foreign_senders + FOREIGN_SENDERS * size_of::<ForeignSender>();
         let ports = foreign_bits + up(ranks * FOREIGN_SENDERS / 8, PAGE);
         let nodes = ports + PORTS * 8;
-        let offer_cells = nodes + NODE_WORDS * 4;
+        let deaths = nodes + NODE_WORDS * 4;
+        let votes = deaths + death_log::bytes_for(ranks);
+        let offer_cells = votes + up(ranks * votes::PLACES * size_of::<votes::Place>(), PAGE);
         let rings = offer_cells + ranks * OFFER_CELLS * CACHE_LINE;
         let ring_stride = (ring_cells + 1) * CACHE_LINE;
         let mapped = up(rings + ranks * ranks * ring_stride, HUGE_PAGE);
@@ -228,6 +238,8 @@ impl Layout {
             foreign_bits,
             ports,
             nodes,
+            deaths,
+            votes,
             offer_cells,
             rings,
             ring_stride,
@@ -482,6 +494,24 @@ impl Segment {
         unsafe { std::slice::from_raw_parts(self.at::<AtomicU32>(self.layout.nodes).as_ptr(), NODE_WORDS) }
     }
 
+    /// The log of deaths: a word for each rank.
+    pub(crate) fn death_words(&self) -> &[AtomicU64] {
+        self.words(self.layout.deaths, self.layout.ranks)
+    }
+
+    /// The contexts that were revoked.
+    pub(crate) fn revoked_words(&self) -> &[AtomicU64] {
+        self.words(self.layout.votes - MOST_REVOKED * 8, MOST_REVOKED)
+    }
+
+    /// A place for the votes of a rank.
+    pub(crate) fn place(&self, rank: usize, index: usize) -> &votes::Place {
+        assert!(rank < self.layout.ranks && index < votes::PLACES);
+        let offset = self.layout.votes + (rank * votes::PLACES + index) * size_of::<votes::Place>();
+        // SAFETY: in bounds by the layout, 64-byte aligned, all atomics.
+        unsafe { self.at::<votes::Place>(offset).as_ref() }
+    }
+
     #[inline]
     fn words(&self, offset: usize, count: usize) -> &[AtomicU64] {
         // SAFETY: every caller's range lies inside the mapping by the layout, 8-byte aligned, all
@@ -562,7 +592,9 @@ mod tests {
             assert!(l.foreign_senders + FOREIGN_SENDERS * size_of::<ForeignSender>() <= l.foreign_bits);
             assert!(l.foreign_bits + ranks * FOREIGN_SENDERS / 8 <= l.ports);
             assert!(l.ports + PORTS * 8 <= l.nodes);
-            assert!(l.nodes + NODE_WORDS * 4 <= l.offer_cells);
+            assert!(l.nodes + NODE_WORDS * 4 <= l.deaths);
+            assert!(l.deaths + death_log::bytes_for(ranks) <= l.votes);
+            assert!(l.votes + ranks * votes::PLACES * size_of::<votes::Place>() <= l.offer_cells);
             assert!(l.ring_cells <= FOREIGN_CELLS);
             assert_eq!(l.offer_cells + ranks * OFFER_CELLS * CACHE_LINE, l.rings);
             assert!(l.rings + ranks * ranks * l.ring_stride <= l.arena(0).0);

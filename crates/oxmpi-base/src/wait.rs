@@ -90,6 +90,21 @@ pub fn wake_now(job: &JobHeader, peer: &RankBlock) {
     }
 }
 
+/// Wakes all threads of a rank that sleep, also where another rank was killed between taking the word and waking them.
+pub(crate) fn wake_in_any_case(job: &JobHeader, peer: &RankBlock) {
+    let had_pipe = peer.sleep.load(Ordering::Relaxed) & IN_EPOLL != 0;
+    wake_now(job, peer);
+    if !had_pipe && peer.wake_inode.load(Ordering::Relaxed) != 0 {
+        wake_pipe::wake(peer);
+    }
+    futex_wake(&peer.sleep, i32::MAX);
+}
+
+/// Whether a rank sleeps and is not counted as awake.
+pub(crate) fn is_counted_asleep(peer: &RankBlock) -> bool {
+    peer.sleep.load(Ordering::Relaxed) & !IN_EPOLL == COUNTED
+}
+
 /// The rank's sleep word while its only thread sleeps; the rank is then not counted as awake.
 const COUNTED: u32 = 1;
 /// The same while one of several threads sleeps; the rank stays counted as awake, because its other

@@ -105,6 +105,11 @@ impl NodeMemory {
         self.segment.ranks()
     }
 
+    /// Whether the processes of the job go on when some of them die.
+    pub fn goes_on(&self) -> bool {
+        self.segment.goes_on()
+    }
+
     pub(crate) fn segment(&self) -> &Segment {
         &self.segment
     }

@@ -6,6 +6,7 @@
 //! group.rs  datatype.rs  memory.rs        groups, handles of datatypes, MPI_Alloc_mem
 //! rma/         windows
 //! file/        files: opened, accessed; data representations of the program
+//! ft/          what a program does after processes have failed
 //! dynamic/     processes of other jobs: ports, sockets, spawning
 //! coll/        collective operations
 //! tool/        the tool information interface
@@ -24,6 +25,7 @@ pub mod comm;
 pub mod datatype;
 pub mod dynamic;
 pub mod file;
+pub mod ft;
 pub mod group;
 pub mod hardware;
 pub mod memory;

@@ -1,0 +1,359 @@
+//! What `mpirun` tells the ranks of a job that goes on after deaths, and what ranks tell each other about communicators that
+//! are of no use any more. All of it lies in the segment.
+//!
+//! `mpirun` alone writes the log of deaths: an entry for each process that has ended, in the order in which it has learned of
+//! them. Whoever reads an entry also sees everything that the process has stored. A slot ends at most once, and is never used
+//! again.
+//!
+//! Ranks do not poll the log: news ring the bell of foreign senders of each rank, which every look at the rings tests anyway.
+
+use crate::segment::{PAGE, RankBlock, STATE_RUNNING, Segment};
+use crate::wait;
+use std::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+
+/// How a process has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// Without `MPI_Finalize`.
+    Failed,
+    /// After `MPI_Finalize`, or without a call of `MPI_Init`.
+    Left,
+}
+
+/// An entry of the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Death {
+    pub slot: usize,
+    pub end: End,
+    /// The status as `wait` returns it.
+    pub status: i32,
+}
+
+/// So many communicators, windows and files of a job can be revoked.
+pub const MOST_REVOKED: usize = 65_536;
+
+/// Bytes of the log and of the table of what was revoked, for so many ranks.
+pub(crate) fn bytes_for(ranks: usize) -> usize {
+    (ranks * 8).div_ceil(PAGE) * PAGE + MOST_REVOKED * 8
+}
+
+const LEFT: u64 = 1 << 63;
+
+impl Death {
+    /// Slot plus one in the low half, the status in the high half.
+    fn word(self) -> u64 {
+        let left = if self.end == End::Left { LEFT } else { 0 };
+        (self.slot as u64 + 1) | u64::from(self.status as u32 & 0x7fff_ffff) << 32 | left
+    }
+
+    fn from_word(word: u64) -> Option<Death> {
+        let slot = (word as u32).checked_sub(1)? as usize;
+        let end = if word & LEFT == 0 { End::Failed } else { End::Left };
+        Some(Death { slot, end, status: (word >> 32) as i32 & 0x7fff_ffff })
+    }
+}
+
+/// What a rank revokes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Revoking {
+    /// It was not revoked before.
+    New,
+    Again,
+    /// The table has no room.
+    NoRoom,
+}
+
+impl Segment {
+    /// The ranks go on when some of them die. Called by `mpirun` before any rank starts.
+    pub fn go_on_after_deaths(&self) {
+        self.header().goes_on.store(1, Relaxed);
+    }
+
+    /// Whether the ranks go on when some of them die.
+    pub fn goes_on(&self) -> bool {
+        self.header().goes_on.load(Relaxed) != 0
+    }
+
+    fn entry(&self, index: usize) -> &AtomicU64 {
+        &self.death_words()[index]
+    }
+
+    /// The number of deaths in the log.
+    pub fn deaths(&self) -> usize {
+        (self.header().deaths.load(Acquire) as usize).min(self.ranks())
+    }
+
+    /// An entry of the log.
+    pub fn death(&self, index: usize) -> Option<Death> {
+        if index >= self.deaths() {
+            return None;
+        }
+        Death::from_word(self.entry(index).load(Relaxed)).filter(|death| death.slot < self.ranks())
+    }
+
+    /// Whether a slot stands in the log.
+    pub fn has_ended(&self, slot: usize) -> bool {
+        (0..self.deaths()).any(|index| self.death(index).is_some_and(|death| death.slot == slot))
+    }
+
+    /// Tells all ranks of deaths; none sees only some of them. Only the one process that watches the ranks of this segment calls
+    /// it, from one thread. A slot that stands in the log is left out.
+    pub fn tell_of_deaths(&self, deaths: &[Death]) {
+        let before = self.deaths();
+        let mut count = before;
+        for death in deaths {
+            let is_told = (0..count).any(|index| self.entry(index).load(Relaxed) as u32 as usize == death.slot + 1);
+            if death.slot >= self.ranks() || is_told {
+                continue;
+            }
+            self.entry(count).store(death.word(), Relaxed);
+            count += 1;
+            let block = self.rank(death.slot);
+            if block.state.load(Relaxed) == STATE_RUNNING && !wait::is_counted_asleep(block) {
+                // It was counted as awake.
+                self.header().awake.fetch_sub(1, Relaxed);
+            }
+        }
+        if count == before {
+            return;
+        }
+        self.header().deaths.store(count as u32, Release);
+        self.ring_and_wake(0..self.ranks());
+    }
+
+    /// Rings the bells of ranks, and wakes them whatever their words say: a rank that was killed while it woke another one
+    /// leaves a sleeper whose word is zero.
+    pub fn ring_and_wake(&self, slots: impl Iterator<Item = usize> + Clone) {
+        for slot in slots.clone() {
+            self.foreign_bell(slot).fetch_add(1, AcqRel);
+        }
+        // The caller may be a process that the barriers of sleepers do not reach.
+        wait::full_fence();
+        slots.for_each(|slot| wait::wake_in_any_case(self.header(), self.rank(slot)));
+    }
+
+    /// This rank has handled so many deaths.
+    pub fn has_seen(&self, slot: usize, deaths: usize) {
+        self.rank(slot).seen_deaths.store(deaths as u32, Release);
+    }
+
+    /// Whether all ranks that live and have joined have handled so many deaths.
+    pub fn have_all_seen(&self, deaths: usize) -> bool {
+        let lags = |slot: usize| {
+            let block: &RankBlock = self.rank(slot);
+            block.state.load(Acquire) == STATE_RUNNING && (block.seen_deaths.load(Acquire) as usize) < deaths
+        };
+        (0..self.ranks()).all(|slot| !lags(slot) || self.has_ended(slot))
+    }
+
+    /// Adds a context to those that were revoked. The caller rings.
+    pub fn revoke(&self, context: u32) -> Revoking {
+        let word = u64::from(context) + 1;
+        for entry in self.revoked_words() {
+            match entry.load(Acquire) {
+                0 => match entry.compare_exchange(0, word, AcqRel, Acquire) {
+                    Ok(_) => return Revoking::New,
+                    Err(found) if found == word => return Revoking::Again,
+                    Err(_) => {}
+                },
+                found if found == word => return Revoking::Again,
+                _ => {}
+            }
+        }
+        Revoking::NoRoom
+    }
+
+    /// A context that was revoked, in the order in which they were.
+    pub fn revoked(&self, index: usize) -> Option<u32> {
+        let word = self.revoked_words().get(index)?.load(Acquire);
+        u32::try_from(word.checked_sub(1)?).ok()
+    }
+}
+
+/// The words of a rank that others read while they vote.
+pub mod votes {
+    use super::{Acquire, AtomicU32, AtomicU64, Relaxed, Release, Segment};
+
+    /// Processes of so many jobs can vote together.
+    pub const JOBS: usize = 12;
+
+    /// Communicators of a rank that have voted and are not freed.
+    pub const PLACES: usize = 1024;
+
+    /// Places that a context may have.
+    const TRIES: usize = 16;
+
+    /// What a rank says in a vote.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub struct Ballot {
+        pub kind: u32,
+        pub flag: u32,
+        /// A proposal, if the vote needs one.
+        pub proposal: u64,
+        /// Of each job whose processes take part: so many entries of its log are acknowledged, and known.
+        pub acked: [u32; JOBS],
+        pub known: [u32; JOBS],
+    }
+
+    #[repr(C, align(64))]
+    struct Line {
+        /// The number of the vote, stored last.
+        seq: AtomicU64,
+        proposal: AtomicU64,
+        kind: AtomicU32,
+        flag: AtomicU32,
+        acked: [AtomicU32; JOBS],
+        known: [AtomicU32; JOBS],
+    }
+
+    /// The votes of a rank on one communicator. The rank alone writes it.
+    #[repr(C, align(64))]
+    pub struct Place {
+        /// The context plus one, or 0.
+        owner: AtomicU64,
+        /// The last vote of which the rank has the result.
+        done: AtomicU64,
+        lines: [Line; 2],
+    }
+
+    impl Place {
+        /// Stores a ballot, its number last.
+        pub fn write(&self, seq: u64, ballot: &Ballot) {
+            let line = &self.lines[(seq & 1) as usize];
+            line.kind.store(ballot.kind, Relaxed);
+            line.flag.store(ballot.flag, Relaxed);
+            line.proposal.store(ballot.proposal, Relaxed);
+            for job in 0..JOBS {
+                line.acked[job].store(ballot.acked[job], Relaxed);
+                line.known[job].store(ballot.known[job], Relaxed);
+            }
+            line.seq.store(seq, Release);
+        }
+
+        /// The ballot of a vote, if it is there.
+        pub fn read(&self, seq: u64) -> Option<Ballot> {
+            let line = &self.lines[(seq & 1) as usize];
+            if line.seq.load(Acquire) != seq {
+                return None;
+            }
+            let words = |from: &[AtomicU32; JOBS]| std::array::from_fn(|job| from[job].load(Relaxed));
+            Some(Ballot {
+                kind: line.kind.load(Relaxed),
+                flag: line.flag.load(Relaxed),
+                proposal: line.proposal.load(Relaxed),
+                acked: words(&line.acked),
+                known: words(&line.known),
+            })
+        }
+
+        pub fn finish(&self, seq: u64) {
+            self.done.store(seq, Release);
+        }
+
+        pub fn done(&self) -> u64 {
+            self.done.load(Acquire)
+        }
+
+        /// Gives the place to a context, or to none.
+        pub fn give_to(&self, context: Option<u32>) {
+            self.owner.store(0, Release);
+            self.done.store(0, Relaxed);
+            self.lines.iter().for_each(|line| line.seq.store(0, Relaxed));
+            self.owner.store(context.map_or(0, |context| u64::from(context) + 1), Release);
+        }
+
+        fn is_of(&self, context: u32) -> bool {
+            self.owner.load(Acquire) == u64::from(context) + 1
+        }
+    }
+
+    fn tries(context: u32) -> impl Iterator<Item = usize> {
+        let hash = (context >> 1).wrapping_mul(0x9e37_79b9) as usize >> 16;
+        (0..TRIES).map(move |step| (hash + step) % PLACES)
+    }
+
+    impl Segment {
+        /// The place of a rank for a context, if it has one.
+        pub fn vote_place(&self, slot: usize, context: u32) -> Option<&Place> {
+            tries(context).map(|index| self.place(slot, index)).find(|place| place.is_of(context))
+        }
+
+        /// A place of the own slot that no context has; the caller gives it to the context.
+        pub fn free_vote_place(&self, slot: usize, context: u32) -> Option<&Place> {
+            tries(context).map(|index| self.place(slot, index)).find(|place| place.owner.load(Relaxed) == 0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::votes::{Ballot, PLACES};
+    use super::*;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    fn failed(slot: usize) -> Death {
+        Death { slot, end: End::Failed, status: 9 }
+    }
+
+    #[test]
+    fn a_death_is_told_once_and_rings_all() {
+        let (_fd, segment) = Segment::create(3, 2).unwrap();
+        assert!(!segment.goes_on());
+        segment.go_on_after_deaths();
+        assert!(segment.goes_on() && segment.deaths() == 0 && segment.death(0).is_none());
+        let left = Death { slot: 1, end: End::Left, status: 0 };
+        segment.tell_of_deaths(&[failed(2), left]);
+        segment.tell_of_deaths(&[failed(2), failed(7)]);
+        assert_eq!(segment.deaths(), 2);
+        assert_eq!([segment.death(0), segment.death(1), segment.death(2)], [Some(failed(2)), Some(left), None]);
+        assert!(segment.has_ended(1) && segment.has_ended(2) && !segment.has_ended(0));
+        assert!((0..3).all(|slot| segment.foreign_bell(slot).load(SeqCst) == 1), "once");
+    }
+
+    #[test]
+    fn it_is_known_when_all_that_live_have_seen_a_death() {
+        let (_fd, segment) = Segment::create(3, 2).unwrap();
+        (0..2).for_each(|slot| segment.rank(slot).state.store(STATE_RUNNING, SeqCst));
+        segment.tell_of_deaths(&[failed(0)]);
+        assert!(!segment.have_all_seen(1), "rank 1 has not; rank 2 has not joined");
+        segment.has_seen(1, 1);
+        assert!(segment.have_all_seen(1) && !segment.have_all_seen(2));
+    }
+
+    #[test]
+    fn a_context_is_revoked_once() {
+        let (_fd, segment) = Segment::create(1, 2).unwrap();
+        assert_eq!(
+            [segment.revoke(0), segment.revoke(6), segment.revoke(0)],
+            [Revoking::New, Revoking::New, Revoking::Again]
+        );
+        assert_eq!([segment.revoked(0), segment.revoked(1), segment.revoked(2)], [Some(0), Some(6), None]);
+        let more = (1..MOST_REVOKED as u32 - 1).map(|index| segment.revoke(100 + index)).collect::<Vec<_>>();
+        assert!(more.iter().all(|revoking| *revoking == Revoking::New));
+        assert_eq!([segment.revoke(50), segment.revoke(6)], [Revoking::NoRoom, Revoking::Again]);
+    }
+
+    #[test]
+    fn ballots_have_their_places() {
+        let (_fd, segment) = Segment::create(2, 2).unwrap();
+        assert!(segment.vote_place(1, 8).is_none());
+        let place = segment.free_vote_place(1, 8).unwrap();
+        place.give_to(Some(8));
+        let ballot = Ballot { kind: 3, flag: 5, proposal: 1 << 40, ..Ballot::default() };
+        place.write(1, &ballot);
+        let found = segment.vote_place(1, 8).unwrap();
+        assert_eq!([found.read(1), found.read(2)], [Some(ballot), None]);
+        assert!(segment.vote_place(0, 8).is_none() && segment.vote_place(1, 10).is_none());
+        found.give_to(None);
+        assert!(segment.vote_place(1, 8).is_none());
+        let given = (0..PLACES as u32 * 2).filter_map(|context| {
+            let place = segment.free_vote_place(0, context * 2)?;
+            place.give_to(Some(context * 2));
+            Some(context)
+        });
+        assert!(given.count() > PLACES / 2);
+    }
+}
