@@ -212,6 +212,11 @@ typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
 #define MPI_T_ERR_PVAR_NO_STARTSTOP 1017
 #define MPI_T_ERR_PVAR_NO_ATOMIC    1018
 
+/* Error classes of failed processes; not part of the standard ABI. */
+#define MPIX_ERR_PROC_FAILED         101
+#define MPIX_ERR_PROC_FAILED_PENDING 102
+#define MPIX_ERR_REVOKED             103
+
 /* The last error code of MPI's own. */
 #define MPI_ERR_LASTCODE 16383
 
@@ -508,6 +513,9 @@ typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
 #define MPI_APPNUM          505
 #define MPI_LASTUSEDCODE    506
 #define MPI_UNIVERSE_SIZE   507
+
+/* Attributes of communicators for failed processes; not part of the standard ABI. */
+#define MPIX_FT 508
 
 /* Attributes of windows. */
 #define MPI_WIN_BASE          601
@@ -1698,6 +1706,24 @@ int MPI_Session_toint(MPI_Session session);
 int MPI_Type_toint(MPI_Datatype datatype);
 int MPI_Win_toint(MPI_Win win);
 
+/* ---- Failed processes ---- */
+
+/* Not part of the standard ABI. */
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int MPIX_Comm_agree(MPI_Comm comm, int *flag);
+int MPIX_Comm_failure_ack(MPI_Comm comm);
+int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+int MPIX_Comm_revoke(MPI_Comm comm);
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int MPIX_File_revoke(MPI_File file);
+int MPIX_Query_ulfm_support(int *flag);
+int MPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
+int MPIX_Win_revoke(MPI_Win win);
+
 /* Where Fortran's ignored statuses lie; not part of the standard ABI. */
 extern MPI_Fint *MPI_F_STATUS_IGNORE;
 extern MPI_Fint *MPI_F_STATUSES_IGNORE;
@@ -2809,6 +2835,24 @@ int PMPI_Request_toint(MPI_Request request);
 int PMPI_Session_toint(MPI_Session session);
 int PMPI_Type_toint(MPI_Datatype datatype);
 int PMPI_Win_toint(MPI_Win win);
+
+/* ---- Failed processes ---- */
+
+/* Not part of the standard ABI. */
+int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int PMPIX_Comm_agree(MPI_Comm comm, int *flag);
+int PMPIX_Comm_failure_ack(MPI_Comm comm);
+int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+int PMPIX_Comm_revoke(MPI_Comm comm);
+int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int PMPIX_File_revoke(MPI_File file);
+int PMPIX_Query_ulfm_support(int *flag);
+int PMPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
+int PMPIX_Win_revoke(MPI_Win win);
 
 #ifdef __cplusplus
 }

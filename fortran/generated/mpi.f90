@@ -216,6 +216,9 @@ module mpi
   integer, parameter :: MPI_ERR_SESSION = 60
   integer, parameter :: MPI_ERR_ERRHANDLER = 61
   integer, parameter :: MPI_ERR_ABI = 62
+  integer, parameter :: MPIX_ERR_PROC_FAILED = 101
+  integer, parameter :: MPIX_ERR_PROC_FAILED_PENDING = 102
+  integer, parameter :: MPIX_ERR_REVOKED = 103
   integer, parameter :: MPI_ERR_LASTCODE = 16383
   integer, parameter :: MPI_COMM_NULL = 256
   integer, parameter :: MPI_COMM_WORLD = 257
@@ -412,6 +415,7 @@ module mpi
   integer, parameter :: MPI_APPNUM = 505
   integer, parameter :: MPI_LASTUSEDCODE = 506
   integer, parameter :: MPI_UNIVERSE_SIZE = 507
+  integer, parameter :: MPIX_FT = 508
   integer, parameter :: MPI_WIN_BASE = 601
   integer, parameter :: MPI_WIN_DISP_UNIT = 602
   integer, parameter :: MPI_WIN_SIZE = 603
@@ -6102,6 +6106,130 @@ module mpi
       integer :: ierror
     end subroutine MPI_Abi_set_fortran_info
   end interface
+  interface
+    subroutine MPIX_Comm_ack_failed(comm, num_to_ack, num_acked, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: num_to_ack
+      integer :: num_acked
+      integer :: ierror
+    end subroutine MPIX_Comm_ack_failed
+  end interface
+  interface
+    subroutine MPIX_Comm_agree(comm, flag, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: flag
+      integer :: ierror
+    end subroutine MPIX_Comm_agree
+  end interface
+  interface
+    subroutine MPIX_Comm_failure_ack(comm, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: ierror
+    end subroutine MPIX_Comm_failure_ack
+  end interface
+  interface
+    subroutine MPIX_Comm_failure_get_acked(comm, failedgrp, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: failedgrp
+      integer :: ierror
+    end subroutine MPIX_Comm_failure_get_acked
+  end interface
+  interface
+    subroutine MPIX_Comm_get_failed(comm, failedgrp, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: failedgrp
+      integer :: ierror
+    end subroutine MPIX_Comm_get_failed
+  end interface
+  interface
+    subroutine MPIX_Comm_iagree(comm, flag, request, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: flag
+      integer :: request
+      integer :: ierror
+    end subroutine MPIX_Comm_iagree
+  end interface
+  interface
+    subroutine MPIX_Comm_is_revoked(comm, flag, ierror)
+      import
+      implicit none
+      integer :: comm
+      logical :: flag
+      integer :: ierror
+    end subroutine MPIX_Comm_is_revoked
+  end interface
+  interface
+    subroutine MPIX_Comm_ishrink(comm, newcomm, request, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: newcomm
+      integer :: request
+      integer :: ierror
+    end subroutine MPIX_Comm_ishrink
+  end interface
+  interface
+    subroutine MPIX_Comm_revoke(comm, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: ierror
+    end subroutine MPIX_Comm_revoke
+  end interface
+  interface
+    subroutine MPIX_Comm_shrink(comm, newcomm, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: newcomm
+      integer :: ierror
+    end subroutine MPIX_Comm_shrink
+  end interface
+  interface
+    subroutine MPIX_File_revoke(file, ierror)
+      import
+      implicit none
+      integer :: file
+      integer :: ierror
+    end subroutine MPIX_File_revoke
+  end interface
+  interface
+    subroutine MPIX_Query_ulfm_support(flag, ierror)
+      import
+      implicit none
+      logical :: flag
+      integer :: ierror
+    end subroutine MPIX_Query_ulfm_support
+  end interface
+  interface
+    subroutine MPIX_Win_get_failed(win, failedgrp, ierror)
+      import
+      implicit none
+      integer :: win
+      integer :: failedgrp
+      integer :: ierror
+    end subroutine MPIX_Win_get_failed
+  end interface
+  interface
+    subroutine MPIX_Win_revoke(win, ierror)
+      import
+      implicit none
+      integer :: win
+      integer :: ierror
+    end subroutine MPIX_Win_revoke
+  end interface
   interface MPI_F_sync_reg
     subroutine MPI_F_sync_reg(buf)
       import
@@ -11769,6 +11897,130 @@ module mpi
       integer :: info
       integer :: ierror
     end subroutine PMPI_Abi_set_fortran_info
+  end interface
+  interface
+    subroutine PMPIX_Comm_ack_failed(comm, num_to_ack, num_acked, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: num_to_ack
+      integer :: num_acked
+      integer :: ierror
+    end subroutine PMPIX_Comm_ack_failed
+  end interface
+  interface
+    subroutine PMPIX_Comm_agree(comm, flag, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: flag
+      integer :: ierror
+    end subroutine PMPIX_Comm_agree
+  end interface
+  interface
+    subroutine PMPIX_Comm_failure_ack(comm, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: ierror
+    end subroutine PMPIX_Comm_failure_ack
+  end interface
+  interface
+    subroutine PMPIX_Comm_failure_get_acked(comm, failedgrp, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: failedgrp
+      integer :: ierror
+    end subroutine PMPIX_Comm_failure_get_acked
+  end interface
+  interface
+    subroutine PMPIX_Comm_get_failed(comm, failedgrp, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: failedgrp
+      integer :: ierror
+    end subroutine PMPIX_Comm_get_failed
+  end interface
+  interface
+    subroutine PMPIX_Comm_iagree(comm, flag, request, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: flag
+      integer :: request
+      integer :: ierror
+    end subroutine PMPIX_Comm_iagree
+  end interface
+  interface
+    subroutine PMPIX_Comm_is_revoked(comm, flag, ierror)
+      import
+      implicit none
+      integer :: comm
+      logical :: flag
+      integer :: ierror
+    end subroutine PMPIX_Comm_is_revoked
+  end interface
+  interface
+    subroutine PMPIX_Comm_ishrink(comm, newcomm, request, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: newcomm
+      integer :: request
+      integer :: ierror
+    end subroutine PMPIX_Comm_ishrink
+  end interface
+  interface
+    subroutine PMPIX_Comm_revoke(comm, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: ierror
+    end subroutine PMPIX_Comm_revoke
+  end interface
+  interface
+    subroutine PMPIX_Comm_shrink(comm, newcomm, ierror)
+      import
+      implicit none
+      integer :: comm
+      integer :: newcomm
+      integer :: ierror
+    end subroutine PMPIX_Comm_shrink
+  end interface
+  interface
+    subroutine PMPIX_File_revoke(file, ierror)
+      import
+      implicit none
+      integer :: file
+      integer :: ierror
+    end subroutine PMPIX_File_revoke
+  end interface
+  interface
+    subroutine PMPIX_Query_ulfm_support(flag, ierror)
+      import
+      implicit none
+      logical :: flag
+      integer :: ierror
+    end subroutine PMPIX_Query_ulfm_support
+  end interface
+  interface
+    subroutine PMPIX_Win_get_failed(win, failedgrp, ierror)
+      import
+      implicit none
+      integer :: win
+      integer :: failedgrp
+      integer :: ierror
+    end subroutine PMPIX_Win_get_failed
+  end interface
+  interface
+    subroutine PMPIX_Win_revoke(win, ierror)
+      import
+      implicit none
+      integer :: win
+      integer :: ierror
+    end subroutine PMPIX_Win_revoke
   end interface
   interface PMPI_F_sync_reg
     subroutine PMPI_F_sync_reg(buf)

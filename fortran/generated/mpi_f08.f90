@@ -76,6 +76,9 @@ module mpi_f08
   integer, parameter :: MPI_ERR_SESSION = 60
   integer, parameter :: MPI_ERR_ERRHANDLER = 61
   integer, parameter :: MPI_ERR_ABI = 62
+  integer, parameter :: MPIX_ERR_PROC_FAILED = 101
+  integer, parameter :: MPIX_ERR_PROC_FAILED_PENDING = 102
+  integer, parameter :: MPIX_ERR_REVOKED = 103
   integer, parameter :: MPI_ERR_LASTCODE = 16383
   type(MPI_Comm), parameter :: MPI_COMM_NULL = MPI_Comm(256)
   type(MPI_Comm), parameter :: MPI_COMM_WORLD = MPI_Comm(257)
@@ -272,6 +275,7 @@ module mpi_f08
   integer, parameter :: MPI_APPNUM = 505
   integer, parameter :: MPI_LASTUSEDCODE = 506
   integer, parameter :: MPI_UNIVERSE_SIZE = 507
+  integer, parameter :: MPIX_FT = 508
   integer, parameter :: MPI_WIN_BASE = 601
   integer, parameter :: MPI_WIN_DISP_UNIT = 602
   integer, parameter :: MPI_WIN_SIZE = 603
@@ -7350,6 +7354,130 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Abi_set_fortran_info_f08
   end interface MPI_Abi_set_fortran_info
+  interface MPIX_Comm_ack_failed
+    subroutine MPIX_Comm_ack_failed_f08(comm, num_to_ack, num_acked, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      integer, intent(in) :: num_to_ack
+      integer, intent(out) :: num_acked
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Comm_ack_failed_f08
+  end interface MPIX_Comm_ack_failed
+  interface MPIX_Comm_agree
+    subroutine MPIX_Comm_agree_f08(comm, flag, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      integer, intent(inout) :: flag
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Comm_agree_f08
+  end interface MPIX_Comm_agree
+  interface MPIX_Comm_failure_ack
+    subroutine MPIX_Comm_failure_ack_f08(comm, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Comm_failure_ack_f08
+  end interface MPIX_Comm_failure_ack
+  interface MPIX_Comm_failure_get_acked
+    subroutine MPIX_Comm_failure_get_acked_f08(comm, failedgrp, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Group), intent(out) :: failedgrp
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Comm_failure_get_acked_f08
+  end interface MPIX_Comm_failure_get_acked
+  interface MPIX_Comm_get_failed
+    subroutine MPIX_Comm_get_failed_f08(comm, failedgrp, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Group), intent(out) :: failedgrp
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Comm_get_failed_f08
+  end interface MPIX_Comm_get_failed
+  interface MPIX_Comm_iagree
+    subroutine MPIX_Comm_iagree_f08(comm, flag, request, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      integer, intent(inout), asynchronous :: flag
+      type(MPI_Request), intent(out) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Comm_iagree_f08
+  end interface MPIX_Comm_iagree
+  interface MPIX_Comm_is_revoked
+    subroutine MPIX_Comm_is_revoked_f08(comm, flag, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      logical, intent(out) :: flag
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Comm_is_revoked_f08
+  end interface MPIX_Comm_is_revoked
+  interface MPIX_Comm_ishrink
+    subroutine MPIX_Comm_ishrink_f08(comm, newcomm, request, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Comm), intent(out), asynchronous :: newcomm
+      type(MPI_Request), intent(out) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Comm_ishrink_f08
+  end interface MPIX_Comm_ishrink
+  interface MPIX_Comm_revoke
+    subroutine MPIX_Comm_revoke_f08(comm, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Comm_revoke_f08
+  end interface MPIX_Comm_revoke
+  interface MPIX_Comm_shrink
+    subroutine MPIX_Comm_shrink_f08(comm, newcomm, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Comm), intent(out) :: newcomm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Comm_shrink_f08
+  end interface MPIX_Comm_shrink
+  interface MPIX_File_revoke
+    subroutine MPIX_File_revoke_f08(file, ierror)
+      import
+      implicit none
+      type(MPI_File), intent(in) :: file
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_File_revoke_f08
+  end interface MPIX_File_revoke
+  interface MPIX_Query_ulfm_support
+    subroutine MPIX_Query_ulfm_support_f08(flag, ierror)
+      import
+      implicit none
+      logical, intent(out) :: flag
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Query_ulfm_support_f08
+  end interface MPIX_Query_ulfm_support
+  interface MPIX_Win_get_failed
+    subroutine MPIX_Win_get_failed_f08(win, failedgrp, ierror)
+      import
+      implicit none
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Group), intent(out) :: failedgrp
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Win_get_failed_f08
+  end interface MPIX_Win_get_failed
+  interface MPIX_Win_revoke
+    subroutine MPIX_Win_revoke_f08(win, ierror)
+      import
+      implicit none
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPIX_Win_revoke_f08
+  end interface MPIX_Win_revoke
   interface MPI_F_sync_reg
     subroutine MPI_F_sync_reg_f08ts(buf) bind(C, name="mpi_f_sync_reg_f08ts_")
       import
@@ -14294,6 +14422,130 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Abi_set_fortran_info_f08
   end interface PMPI_Abi_set_fortran_info
+  interface PMPIX_Comm_ack_failed
+    subroutine PMPIX_Comm_ack_failed_f08(comm, num_to_ack, num_acked, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      integer, intent(in) :: num_to_ack
+      integer, intent(out) :: num_acked
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Comm_ack_failed_f08
+  end interface PMPIX_Comm_ack_failed
+  interface PMPIX_Comm_agree
+    subroutine PMPIX_Comm_agree_f08(comm, flag, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      integer, intent(inout) :: flag
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Comm_agree_f08
+  end interface PMPIX_Comm_agree
+  interface PMPIX_Comm_failure_ack
+    subroutine PMPIX_Comm_failure_ack_f08(comm, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Comm_failure_ack_f08
+  end interface PMPIX_Comm_failure_ack
+  interface PMPIX_Comm_failure_get_acked
+    subroutine PMPIX_Comm_failure_get_acked_f08(comm, failedgrp, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Group), intent(out) :: failedgrp
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Comm_failure_get_acked_f08
+  end interface PMPIX_Comm_failure_get_acked
+  interface PMPIX_Comm_get_failed
+    subroutine PMPIX_Comm_get_failed_f08(comm, failedgrp, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Group), intent(out) :: failedgrp
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Comm_get_failed_f08
+  end interface PMPIX_Comm_get_failed
+  interface PMPIX_Comm_iagree
+    subroutine PMPIX_Comm_iagree_f08(comm, flag, request, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      integer, intent(inout), asynchronous :: flag
+      type(MPI_Request), intent(out) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Comm_iagree_f08
+  end interface PMPIX_Comm_iagree
+  interface PMPIX_Comm_is_revoked
+    subroutine PMPIX_Comm_is_revoked_f08(comm, flag, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      logical, intent(out) :: flag
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Comm_is_revoked_f08
+  end interface PMPIX_Comm_is_revoked
+  interface PMPIX_Comm_ishrink
+    subroutine PMPIX_Comm_ishrink_f08(comm, newcomm, request, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Comm), intent(out), asynchronous :: newcomm
+      type(MPI_Request), intent(out) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Comm_ishrink_f08
+  end interface PMPIX_Comm_ishrink
+  interface PMPIX_Comm_revoke
+    subroutine PMPIX_Comm_revoke_f08(comm, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Comm_revoke_f08
+  end interface PMPIX_Comm_revoke
+  interface PMPIX_Comm_shrink
+    subroutine PMPIX_Comm_shrink_f08(comm, newcomm, ierror)
+      import
+      implicit none
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Comm), intent(out) :: newcomm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Comm_shrink_f08
+  end interface PMPIX_Comm_shrink
+  interface PMPIX_File_revoke
+    subroutine PMPIX_File_revoke_f08(file, ierror)
+      import
+      implicit none
+      type(MPI_File), intent(in) :: file
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_File_revoke_f08
+  end interface PMPIX_File_revoke
+  interface PMPIX_Query_ulfm_support
+    subroutine PMPIX_Query_ulfm_support_f08(flag, ierror)
+      import
+      implicit none
+      logical, intent(out) :: flag
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Query_ulfm_support_f08
+  end interface PMPIX_Query_ulfm_support
+  interface PMPIX_Win_get_failed
+    subroutine PMPIX_Win_get_failed_f08(win, failedgrp, ierror)
+      import
+      implicit none
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Group), intent(out) :: failedgrp
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Win_get_failed_f08
+  end interface PMPIX_Win_get_failed
+  interface PMPIX_Win_revoke
+    subroutine PMPIX_Win_revoke_f08(win, ierror)
+      import
+      implicit none
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPIX_Win_revoke_f08
+  end interface PMPIX_Win_revoke
   interface PMPI_F_sync_reg
     subroutine PMPI_F_sync_reg_f08ts(buf) bind(C, name="pmpi_f_sync_reg_f08ts_")
       import

@@ -14,7 +14,7 @@ pub struct Api {
     pub groups: Vec<ConstantGroup>,
     pub types: Types,
     pub kinds: BTreeMap<String, Kind>,
-    /// The purposes of functions, by their names without `MPI_`.
+    /// The purposes of functions, by their names without `MPI_` (names with `MPIX_` are whole).
     pub purposes: BTreeMap<String, String>,
 }
 
@@ -116,6 +116,11 @@ impl Function {
         self.params.iter().any(|p| p.name == "...")
     }
 
+    /// One of the functions that OxMPI adds to MPI, such as `MPIX_Comm_agree`.
+    pub fn is_extension(&self) -> bool {
+        self.name.starts_with("MPIX_")
+    }
+
     /// The parameters as C declares them, without `...`.
     pub fn fixed_params(&self) -> impl Iterator<Item = &Param> {
         self.params.iter().filter(|p| p.name != "...")
@@ -196,7 +201,7 @@ fn read_purposes(path: &Path, names: &BTreeSet<String>) -> Result<BTreeMap<Strin
     for (number, line) in lines(path)? {
         let at = |text: &str| format!("{}:{number}: {text}", path.display());
         let (name, purpose) = line.split_once("  ").ok_or_else(|| at("a name and a text, two spaces apart"))?;
-        if !names.contains(&format!("MPI_{name}")) {
+        if !names.contains(&format!("MPI_{name}")) && !names.contains(name) {
             return Err(at(&format!("there is no MPI_{name}")));
         }
         if purposes.insert(name.to_string(), purpose.trim().to_string()).is_some() {

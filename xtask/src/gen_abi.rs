@@ -63,6 +63,7 @@ fn error_names(api: &Api) -> String {
     let is_class = |name: &str| {
         name == "MPI_SUCCESS"
             || name.starts_with("MPI_T_ERR_")
+            || name.starts_with("MPIX_ERR_")
             || name.starts_with("MPI_ERR_") && !name.ends_with("_LASTCODE")
     };
     for constant in api.groups.iter().flat_map(|g| &g.constants).filter(|c| is_class(&c.name)) {

@@ -1,6 +1,6 @@
 //! Generates the C entry points: one Rust file for each chapter, `MPI_X` and `PMPI_X` for every
-//! function. An entry point calls the function's body, which is in `crates/oxmpi-capi/src/bodies/`
-//! or `crates/oxmpi/src/p2p/`; a function without a body returns an error.
+//! function. An entry point calls the function's body, which is in `crates/oxmpi-capi/src/bodies/`,
+//! `crates/oxmpi/src/p2p/` or `crates/oxmpi/src/ft/mod.rs`; a function without a body returns an error.
 
 use crate::api::{Api, Dir, Function, Param};
 use crate::forms::Member;
@@ -49,6 +49,9 @@ impl Bodies {
             }
         }
         bodies.scan_file(&crates.join("oxmpi/src/coll/mod.rs"), COLLECTIVES, "\npub unsafe fn ")?;
+        let failures = crates.join("oxmpi/src/ft/mod.rs");
+        bodies.scan_file(&failures, FAILURES, "\npub fn ")?;
+        bodies.scan_file(&failures, FAILURES, "\npub unsafe fn ")?;
         Ok(bodies)
     }
 
@@ -59,7 +62,7 @@ impl Bodies {
             let (name, mut body) =
                 declaration(declared).ok_or_else(|| format!("{}: cannot read {declared:.60}", path.display()))?;
             body.module = module.to_string();
-            body.is_raw = start.contains("unsafe");
+            body.is_raw = start.contains("unsafe") && module != FAILURES;
             body.takes_form = module == COLLECTIVES;
             if let Some(other) = self.by_name.insert(name.to_string(), body) {
                 return Err(format!("the body {name} stands in both modules {} and {module}", other.module));
@@ -147,6 +150,9 @@ struct Call {
 /// Directories of modules with bodies, and the path by which an entry point names each.
 const HOMES: [(&str, &str); 2] = [("oxmpi-capi/src/bodies", "crate::bodies"), ("oxmpi/src/p2p", "oxmpi::p2p")];
 
+/// The module of the functions for failed processes, in one file.
+const FAILURES: &str = "ft";
+
 /// The module of the collective operations. Its functions take a form.
 const COLLECTIVES: &str = "coll";
 
@@ -228,7 +234,7 @@ const SAME: &[(&str, &str)] = &[
 /// `MPI_Type_create_f90_real` has the body `type_create_f90_real`. A twin shares the body of its small form unless a
 /// callback differs between them.
 fn body_name(function: &Function) -> String {
-    let name = function.name.trim_start_matches("MPI_").to_lowercase();
+    let name = function.name.trim_start_matches("MPIX_").trim_start_matches("MPI_").to_lowercase();
     let own_body = function.params.iter().any(|p| p.widens && is_callback(p));
     let name = match name.strip_suffix("_c") {
         Some(small) if function.is_derived_twin && !own_body => small.to_string(),
@@ -340,6 +346,9 @@ fn entries(chapter: u8, functions: &[&Function], api: &Api, bodies: &Bodies) -> 
     let built = || calls.iter().filter_map(|(_, call)| call.as_ref());
     let modules = built().filter_map(|call| call.body.split("::").next()).filter(|module| *module != COLLECTIVES);
     let modules: BTreeSet<&str> = modules.collect();
+    if modules.contains(FAILURES) {
+        let _ = writeln!(out, "use oxmpi::{FAILURES};");
+    }
     for (_, home) in HOMES {
         let list: Vec<&str> =
             modules.iter().copied().filter(|module| bodies.homes.get(*module) == Some(&home)).collect();

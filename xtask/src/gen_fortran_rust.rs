@@ -3,7 +3,7 @@
 //! the standard ABI, and converts the results back. Procedures that follow no rule are handwritten
 //! in `crates/oxmpi-fortran/src/` ([`is_by_hand`]).
 
-use crate::api::{Api, Dir, Param};
+use crate::api::{Api, Dir, Function, Param};
 use crate::ctype;
 use crate::gen_fortran::{Arg, Form, Procedure, What, Width, procedures};
 use crate::generated_file::Output;
@@ -118,7 +118,7 @@ const LATE: &[&str] = &["MPI_Psend_init_c", "MPI_Precv_init_c"];
 fn c_functions(api: &Api) -> String {
     let mut out = String::from(HEAD);
     out.push_str("//! The functions of the standard ABI. All pointers are `*mut`: Fortran has no other.\n\n");
-    out.push_str("use crate::abi::*;\nuse std::ffi::{c_char, c_int, c_void};\n\n");
+    out.push_str("use crate::abi::*;\nuse crate::{late, symbols};\nuse std::ffi::{c_char, c_int, c_void};\n\n");
     out.push_str("pub use crate::late::*;\n\n");
     out.push_str("unsafe extern \"C\" {\n");
     let is_declared = |name: &str| !name.starts_with("MPI_T_") && !LATE.contains(&name);
@@ -131,7 +131,34 @@ fn c_functions(api: &Api) -> String {
         }
     }
     out.push_str("}\n");
+    api.functions.iter().filter(|f| f.is_extension()).for_each(|function| extension(&mut out, function));
     out
+}
+
+/// A function that other libraries lack: it is looked up when it is called.
+fn extension(out: &mut String, function: &Function) {
+    let params: Vec<(&str, String)> = function.fixed_params().map(|p| (p.name.as_str(), c_type(&p.c_decl))).collect();
+    let list = |part: fn(&(&str, String)) -> String| params.iter().map(part).collect::<Vec<_>>().join(", ");
+    let (declared, types) = (list(|(name, of)| format!("{name}: {of}")), list(|(_, of)| of.clone()));
+    let names = list(|(name, _)| name.to_string());
+    let comm = if params[0].0 == "comm" { "comm" } else { "MPI_COMM_SELF" };
+    for name in ["", "P"].map(|prefix| format!("{prefix}{}", function.name)) {
+        let _ = writeln!(
+            out,
+            "
+/// # Safety
+/// As for the C function.
+pub unsafe fn {name}({declared}) -> c_int {{
+    type Call = unsafe extern \"C\" fn({types}) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe {{ std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c\"{name}\")) }} {{
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe {{ call({names}) }},
+        None => late::lacks({comm}, \"{name}\"),
+    }}
+}}"
+        );
+    }
 }
 
 fn c_type(decl: &str) -> String {
@@ -356,6 +383,7 @@ impl Body {
             (false, Dir::In) if is_wide => self.arguments.push(format!("*{name}")),
             (false, Dir::In) => self.arguments.push(format!("narrow!({name}, {})", error())),
             (false, _) if is_wide => self.arguments.push(name.clone()),
+            (false, Dir::InOut) if lasts(procedure) => self.arguments.push(format!("lasting!({name}, {})", error())),
             (false, _) => {
                 let _ = writeln!(self.before, "let mut {local} = Out::new({name});");
                 self.arguments.push(format!("{local}.place()"));
@@ -508,6 +536,11 @@ const NAMES_TYPE: &[&str] = &[
     "MPI_Type_get_contents",
     "MPI_Type_get_contents_c",
 ];
+
+/// The operation continues after the call.
+fn lasts(procedure: &Procedure) -> bool {
+    procedure.args.iter().any(|a| a.param.kind == "request" && a.param.dir == Dir::Out)
+}
 
 /// The error class of an integer that does not fit, as a Rust expression.
 fn class(arg: &Arg) -> &'static str {

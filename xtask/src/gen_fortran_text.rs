@@ -196,7 +196,9 @@ fn constants(api: &Api, integers: Integers) -> Vec<Named> {
         Named { name: "MPI_ERROR".into(), value: 3, width: Width::Default, handle: None },
     ];
     for constant in &all {
-        let is_for_c = ["MPI_T_", "MPIX_", "MPI_F_"].iter().any(|start| constant.name.starts_with(start));
+        let is_for_c = ["MPI_T_", "MPIX_C_", "MPIX_BFLOAT", "MPIX_TYPECLASS", "MPI_F_"]
+            .iter()
+            .any(|start| constant.name.starts_with(start));
         let target = match constant.c_type.as_str() {
             "alias" => &constant.value,
             _ => integers.datatype(&constant.name),
@@ -311,7 +313,8 @@ fn mpi(api: &Api, integers: Integers) -> String {
     }
     for prefix in ["", "P"] {
         for procedure in procedures(api, Form::Old) {
-            if procedure.function.is_extra && !procedure.name.starts_with("MPI_Status_") {
+            let is_removed = procedure.function.is_extra && !procedure.function.is_extension();
+            if is_removed && !procedure.name.starts_with("MPI_Status_") {
                 // Removed procedures have no explicit interface: old programs call them in ways
                 // that no interface fits.
                 continue;
@@ -575,6 +578,7 @@ fn declare_f08(out: &mut Text, arg: &Arg, procedure: &Procedure) {
         What::Integer(width) => {
             let special = *dir != Dir::In && (["array_of_errcodes", "sourceweights", "destweights"].contains(&name));
             let intent = if special { "" } else { intent };
+            let asynchronous = if *dir == Dir::InOut && lasts { ", asynchronous" } else { asynchronous };
             out.line(&format!("      {}{intent}{asynchronous} :: {name}{shape}", integer(width)));
         }
         What::Logical => out.line(&format!("      logical{intent} :: {name}{shape}")),

@@ -84,6 +84,7 @@ const USUAL_NAME: &str =
 /// A file of the repository, and the folder in the prefix that gets it.
 const FILES: &[(&str, &str)] = &[
     ("include/mpi.h", "include"),
+    ("include/mpi-ext.h", "include"),
     ("include/mpicxx.h", "include"),
     ("fortran/generated/mpif.h", "include"),
     ("fortran/generated/mpi.f90", "share/oxmpi/fortran"),

@@ -184,7 +184,7 @@ MPI_BOTTOM, a window or a request: the compiler then does not keep the variable 
 
 /// The purpose of a function: from the table, or derived from the function that it is a form of.
 fn purpose(api: &Api, name: &str) -> Option<String> {
-    let short = name.strip_prefix("MPI_")?;
+    let short = name.strip_prefix("MPI_").unwrap_or(name);
     let known = |name: &str| api.purposes.get(name).cloned();
     if let Some(text) = known(short) {
         return Some(text);
@@ -263,9 +263,19 @@ fn page(
     if let Some((_, note)) = NOTES.iter().find(|(of, _)| of == name) {
         out.push_str(note);
     }
-    let _ = writeln!(out, "See chapter {} of MPI-5.0.", function.chapter);
+    match function.is_extension() {
+        true => out.push_str(EXTENSION),
+        false => {
+            let _ = writeln!(out, "See chapter {} of MPI-5.0.", function.chapter);
+        }
+    }
     out
 }
+
+/// The end of a page of a function that is not in the standard.
+const EXTENSION: &str = "This function is no part of MPI-5.0; its name and meaning are those of ULFM in Open MPI 5. \
+     Failures are survived only\nby jobs that were started with mpirun \\-\\-with\\-ft ulfm; in others it does the \
+     same, and no process ever fails.\n";
 
 /// Notes on single functions, beside their arguments.
 const NOTES: &[(&str, &str)] = &[
@@ -279,6 +289,42 @@ const NOTES: &[(&str, &str)] = &[
         "MPI_Recv",
         "The call blocks until a matching message has arrived. A message that is longer than the buffer is an error \
          of class\nMPI_ERR_TRUNCATE.\n",
+    ),
+    (
+        "MPIX_Comm_revoke",
+        "Not collective: one member is enough. From then on every call on the communicator that is not local fails with MPIX_ERR_REVOKED,\nat all members, except MPIX_Comm_agree and MPIX_Comm_shrink and their nonblocking forms. Revoking it twice does no harm.\n",
+    ),
+    (
+        "MPIX_Comm_shrink",
+        "Collective over the members that live; works on a revoked communicator, too. The order of the ranks is kept. A process that died\nlate may still be a member of the new communicator. Names, attributes, topology and info are not copied.\n",
+    ),
+    (
+        "MPIX_Comm_agree",
+        "Collective over the members that live; works on a revoked communicator, too. Each living member gets the same flag: the bitwise\nAND over all that contributed. If a member failed and some contributor had not acknowledged that, all get the error\nMPIX_ERR_PROC_FAILED, and the flag all the same.\n",
+    ),
+    (
+        "MPIX_Comm_get_failed",
+        "A local call. The processes stand in the order in which they failed; a later group begins with an earlier one.\n",
+    ),
+    (
+        "MPIX_Comm_ack_failed",
+        "A local call. The first num_to_ack processes of the group of MPIX_Comm_get_failed are acknowledged; more than have failed\nis no error. A receive with MPI_ANY_SOURCE raises no error for an acknowledged failure.\n",
+    ),
+    (
+        "MPIX_Comm_failure_get_acked",
+        "A local call. The group is MPI_GROUP_EMPTY itself when nothing was acknowledged.\n",
+    ),
+    (
+        "MPIX_Query_ulfm_support",
+        "The flag is true in a job that was started with mpirun \\-\\-with\\-ft ulfm. The attribute MPIX_FT of a communicator says the same.\n",
+    ),
+    (
+        "MPIX_Win_revoke",
+        "Not collective. Calls on the window that are not local fail with MPIX_ERR_REVOKED then, except MPI_Win_free.\n",
+    ),
+    (
+        "MPIX_File_revoke",
+        "Not collective. Calls on the file that are not local fail with MPIX_ERR_REVOKED then, except MPI_File_close.\n",
     ),
 ];
 

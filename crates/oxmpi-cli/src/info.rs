@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use oxmpi_abi::functions::{ALL, Fun};
 
+/// The functions for failed processes, which are not in MPI-5.0, count as a chapter after its last.
+const FAILURES: u8 = 22;
+
 /// The chapters of MPI-5.0 that describe functions.
-const CHAPTERS: [(u8, &str); 17] = [
+const CHAPTERS: [(u8, &str); 18] = [
     (4, "Point-to-point communication"),
     (5, "Partitioned communication"),
     (6, "Datatypes"),
@@ -23,6 +26,7 @@ const CHAPTERS: [(u8, &str); 17] = [
     (18, "Removed functions"),
     (20, "Language bindings"),
     (21, "Application binary interface"),
+    (FAILURES, "Failed processes"),
 ];
 
 pub fn text() -> String {
@@ -49,7 +53,12 @@ pub fn text() -> String {
         }
     }
     out += &format!("      {:<40} {:>4} of {:>3}\n", "All", all.built, all.total);
-    let extra = Count::of(ALL.iter().filter(|fun| !fun.is_standard()));
+    let failures = Count::of(ALL.iter().filter(|fun| fun.chapter() == FAILURES));
+    out += &format!(
+        "      {:<40} {:>4} of {:>3}\n",
+        "Failed processes (MPIX_, as in ULFM)", failures.built, failures.total
+    );
+    let extra = Count::of(ALL.iter().filter(|fun| !fun.is_standard() && fun.chapter() != FAILURES));
     out += &format!("      {:<40} {:>4} of {:>3}\n", "Not in the ABI, for older programs", extra.built, extra.total);
     if all.built < all.total {
         out += "\nA function that is not implemented returns MPI_ERR_UNSUPPORTED_OPERATION; `oxmpi info --missing` lists them.\n";

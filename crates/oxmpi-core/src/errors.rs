@@ -35,6 +35,8 @@ pub struct ErrorRegistry {
     /// The latest texts, each with its code; the index is the sequence number modulo [`KEPT`].
     raised: Vec<(i32, String)>,
     next_sequence: u16,
+    /// The texts of the latest errors whose code is their class.
+    failures: BTreeMap<i32, String>,
     /// The classes and codes that the user added.
     added: BTreeMap<i32, Added>,
     next_added: i32,
@@ -48,13 +50,20 @@ struct Added {
 
 impl ErrorRegistry {
     pub const fn new() -> ErrorRegistry {
-        ErrorRegistry { raised: Vec::new(), next_sequence: 0, added: BTreeMap::new(), next_added: MPI_ERR_LASTCODE + 1 }
+        ErrorRegistry {
+            raised: Vec::new(),
+            next_sequence: 0,
+            failures: BTreeMap::new(),
+            added: BTreeMap::new(),
+            next_added: MPI_ERR_LASTCODE + 1,
+        }
     }
 
     /// The code that `call_name` returns for `error`. Its text is kept for [`ErrorRegistry::string_of`].
     ///
     /// Some values stand for themselves: those that programs compare a return value with (`MPI_ERR_IN_STATUS`,
-    /// `MPI_ERR_PENDING`, the `MPI_T_ERR_*`), and codes that came from the user, such as a callback's.
+    /// `MPI_ERR_PENDING`, the `MPI_T_ERR_*` and `MPIX_ERR_*`), and codes that came from the user, such as a callback's.
+    /// The text of an `MPIX_ERR_*` is that of the latest such error.
     #[cold]
     pub fn code_for(&mut self, error: &Error, call_name: &str) -> i32 {
         let class = match error.class() {
@@ -66,6 +75,10 @@ impl ErrorRegistry {
         };
         let text = if error.text().is_empty() { texts::of_class(class).unwrap_or_default() } else { error.text() };
         let text = format!("{call_name}: {text}");
+        if (MPIX_ERR_PROC_FAILED..=MPIX_ERR_REVOKED).contains(&class) {
+            self.failures.insert(class, text);
+            return class;
+        }
         // A program that retries must not displace all other texts.
         let latest = usize::from(self.next_sequence.wrapping_sub(1)) % KEPT;
         match self.raised.get(latest) {
@@ -101,7 +114,8 @@ impl ErrorRegistry {
         if let Some(added) = self.added.get(&code) {
             return Some(added.text.clone().unwrap_or_default());
         }
-        let kept = self.raised.iter().find(|(raised, _)| *raised == code).map(|(_, text)| text.clone());
+        let raised = || self.raised.iter().find(|(raised, _)| *raised == code).map(|(_, text)| text);
+        let kept = self.failures.get(&code).or_else(raised).cloned();
         Some(cut(kept.unwrap_or_else(|| {
             let name = error_class_name(class).unwrap_or("MPI_ERR_LASTCODE");
             format!("{name}: {}", texts::of_class(class).unwrap_or_default())

@@ -132,6 +132,7 @@ unsafe fn read(keyval: c_int, attribute: *mut c_void) -> i64 {
         | MPI_APPNUM
         | MPI_LASTUSEDCODE
         | MPI_UNIVERSE_SIZE
+        | MPIX_FT
         | MPI_WIN_DISP_UNIT
         | MPI_WIN_CREATE_FLAVOR
         | MPI_WIN_MODEL => {

@@ -134,7 +134,11 @@ pub unsafe fn refuse(ierror: *mut Fint, name: &str, object: impl Raises) {
 #[cfg(integer8)]
 #[cold]
 pub unsafe fn too_long(ierror: *mut Fint, class: c_int, argument: (&str, &str), value: Fint, object: impl Raises) {
-    let text = format!("{}: {} is {value}, which does not fit the four bytes of a C int", argument.0, argument.1);
+    let problem = match c_int::try_from(value) {
+        Ok(_) => "which must not be negative where INTEGERs have eight bytes",
+        Err(_) => "which does not fit the four bytes of a C int",
+    };
+    let text = format!("{}: {} is {value}, {problem}", argument.0, argument.1);
     // SAFETY: the caller promises that `ierror` is null or may be written.
     unsafe { set(ierror, fail_on(object, class, &text)) };
 }

@@ -37,6 +37,13 @@ macro_rules! narrow {
     };
 }
 
+/// An INTEGER that C reads, and writes when an operation is complete: its place, and as for `narrow!`.
+macro_rules! lasting {
+    ($place:ident, $($rest:tt)*) => {
+        $place
+    };
+}
+
 /// An array of INTEGERs that C reads: the array, its length, and as for `narrow!`.
 macro_rules! narrowed {
     ($array:expr, $length:expr, $($rest:tt)*) => {

@@ -72,6 +72,17 @@ macro_rules! narrow {
     };
 }
 
+/// An INTEGER that C reads, and writes when an operation is complete: its place, and as for `narrow!`. C sees its low half;
+/// the other one is zero, and remains right because the operation makes no negative number of others.
+macro_rules! lasting {
+    ($place:ident, $class:expr, $name:expr, $object:expr, $ierror:ident) => {
+        match (0..=c_int::MAX.into()).contains(&*$place) {
+            true => $place.cast::<c_int>(),
+            false => return crate::entry::too_long($ierror, $class, ($name, stringify!($place)), *$place, $object),
+        }
+    };
+}
+
 /// An array of INTEGERs that C reads: the array, its length, and as for `narrow!`.
 macro_rules! narrowed {
     ($array:ident, $length:expr, $class:expr, $name:expr, $object:expr, $ierror:ident) => {

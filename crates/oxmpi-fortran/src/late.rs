@@ -16,7 +16,7 @@ fn find(name: &CStr) -> Option<Init> {
 }
 
 #[cold]
-fn lacks(comm: Comm, name: &str) -> c_int {
+pub fn lacks(comm: Comm, name: &str) -> c_int {
     let text = format!("{name}: the MPI library that this program has found does not have this function");
     let code = error_codes::code(MPI_ERR_UNSUPPORTED_OPERATION, &text);
     // SAFETY: the function takes any handle: it reports a bad one.

@@ -1,7 +1,7 @@
 //! Functions with shorter strings than the standard's, with arrays whose length other calls tell, and
 //! with handles of any kind.
 
-use crate::abi::codes::{UNRAISED, code_of_text};
+use crate::abi::codes::code_of_text;
 use crate::entry::*;
 use crate::generated::tables::theirs;
 use std::ptr::null_mut;
@@ -47,24 +47,12 @@ texts! {
     MPI_Win_get_name PMPI_Win_get_name oxmpi_Win_get_name(win: TheirHandle => Win::ours(win)) MPI_MAX_OBJECT_NAME
 }
 
-/// The name of an error class that is a constant of this ABI, but of no error of OxMPI.
-fn unraised(code: c_int) -> Option<&'static str> {
-    UNRAISED.iter().find(|(class, _)| *class == code).map(|(_, name)| *name)
-}
-
 entry! {
     MPI_Error_string PMPI_Error_string(errorcode: c_int, text: *mut c_char, resultlen: *mut c_int) -> c_int {
         let mut ours = [0; MPI_MAX_ERROR_STRING as usize];
         let ours_c = if text.is_null() { text } else { ours.as_mut_ptr() };
-        let known = unraised(errorcode);
-        // The call checks its arguments, also for a class whose text is here.
-        let asked = if known.is_some() { MPI_ERR_OTHER } else { code_of_text(errorcode) };
-        let code = c::oxmpi_Error_string(asked, ours_c, resultlen);
+        let code = c::oxmpi_Error_string(code_of_text(errorcode), ours_c, resultlen);
         if code == MPI_SUCCESS {
-            if let Some(name) = known {
-                ours.fill(0);
-                ours.iter_mut().zip(name.bytes()).for_each(|(to, byte)| *to = byte as c_char);
-            }
             *resultlen = put_text(&ours, text, theirs::MPI_MAX_ERROR_STRING) as c_int;
         }
         answer(code)
@@ -73,10 +61,6 @@ entry! {
 
 entry! {
     MPI_Error_class PMPI_Error_class(errorcode: c_int, errorclass: *mut c_int) -> c_int {
-        if unraised(errorcode).is_some() && !errorclass.is_null() {
-            *errorclass = errorcode;
-            return MPI_SUCCESS;
-        }
         let mut class = Place::<Code>::out(errorclass);
         let code = c::oxmpi_Error_class(Code::ours(errorcode), class.ptr());
         class.put();

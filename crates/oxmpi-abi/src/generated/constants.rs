@@ -95,6 +95,11 @@ pub const MPI_T_ERR_PVAR_NO_WRITE: i32 = 1016;
 pub const MPI_T_ERR_PVAR_NO_STARTSTOP: i32 = 1017;
 pub const MPI_T_ERR_PVAR_NO_ATOMIC: i32 = 1018;
 
+// Error classes of failed processes.
+pub const MPIX_ERR_PROC_FAILED: i32 = 101;
+pub const MPIX_ERR_PROC_FAILED_PENDING: i32 = 102;
+pub const MPIX_ERR_REVOKED: i32 = 103;
+
 // The last error code of MPI's own.
 pub const MPI_ERR_LASTCODE: i32 = 16383;
 
@@ -392,6 +397,9 @@ pub const MPI_APPNUM: i32 = 505;
 pub const MPI_LASTUSEDCODE: i32 = 506;
 pub const MPI_UNIVERSE_SIZE: i32 = 507;
 
+// Attributes of communicators for failed processes.
+pub const MPIX_FT: i32 = 508;
+
 // Attributes of windows.
 pub const MPI_WIN_BASE: i32 = 601;
 pub const MPI_WIN_DISP_UNIT: i32 = 602;
@@ -576,6 +584,9 @@ pub const fn error_class_name(class: i32) -> Option<&'static str> {
         MPI_T_ERR_PVAR_NO_WRITE => "MPI_T_ERR_PVAR_NO_WRITE",
         MPI_T_ERR_PVAR_NO_STARTSTOP => "MPI_T_ERR_PVAR_NO_STARTSTOP",
         MPI_T_ERR_PVAR_NO_ATOMIC => "MPI_T_ERR_PVAR_NO_ATOMIC",
+        MPIX_ERR_PROC_FAILED => "MPIX_ERR_PROC_FAILED",
+        MPIX_ERR_PROC_FAILED_PENDING => "MPIX_ERR_PROC_FAILED_PENDING",
+        MPIX_ERR_REVOKED => "MPIX_ERR_REVOKED",
         _ => return None,
     })
 }

@@ -25,28 +25,28 @@ static HOST: AtomicI32 = AtomicI32::new(MPI_PROC_NULL);
 static WTIME_IS_GLOBAL: AtomicI32 = AtomicI32::new(1);
 static APPNUM: AtomicI32 = AtomicI32::new(0);
 static UNIVERSE_SIZE: AtomicI32 = AtomicI32::new(0);
+/// Whether the job survives the failure of processes.
+static FAULT_TOLERANT: AtomicI32 = AtomicI32::new(0);
 
-const PREDEFINED: [c_int; 7] =
-    [MPI_TAG_UB, MPI_IO, MPI_HOST, MPI_WTIME_IS_GLOBAL, MPI_APPNUM, MPI_LASTUSEDCODE, MPI_UNIVERSE_SIZE];
+const PREDEFINED: [c_int; 8] =
+    [MPI_TAG_UB, MPI_IO, MPI_HOST, MPI_WTIME_IS_GLOBAL, MPI_APPNUM, MPI_LASTUSEDCODE, MPI_UNIVERSE_SIZE, MPIX_FT];
 
 /// The address of a predefined attribute's value; `None` if it is not set.
 fn predefined(guard: &Guard, keyval: c_int) -> Option<&'static AtomicI32> {
-    let value = match keyval {
+    let set = |place: &'static AtomicI32, value: c_int| {
+        place.store(value, Relaxed);
+        place
+    };
+    Some(match keyval {
         MPI_TAG_UB => &TAG_BOUND,
         MPI_IO => &IO,
         MPI_HOST => &HOST,
         MPI_WTIME_IS_GLOBAL => &WTIME_IS_GLOBAL,
         MPI_LASTUSEDCODE => LIBRARY.last_used_code(),
-        MPI_APPNUM => {
-            APPNUM.store(guard.appnum?, Relaxed);
-            &APPNUM
-        }
-        _ => {
-            UNIVERSE_SIZE.store(guard.universe_size, Relaxed);
-            &UNIVERSE_SIZE
-        }
-    };
-    Some(value)
+        MPIX_FT => set(&FAULT_TOLERANT, guard.engine.node().goes_on().into()),
+        MPI_APPNUM => set(&APPNUM, guard.appnum?),
+        _ => set(&UNIVERSE_SIZE, guard.universe_size),
+    })
 }
 
 /// The program may read predefined attributes, but not change them.

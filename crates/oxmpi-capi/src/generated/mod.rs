@@ -26,4 +26,5 @@ mod ch17;
 mod ch18;
 mod ch20;
 mod ch21;
+mod ch22;
 pub mod variables;

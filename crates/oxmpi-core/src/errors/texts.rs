@@ -67,6 +67,11 @@ pub fn of_class(class: i32) -> Option<&'static str> {
         MPI_ERR_SESSION => "a session is not valid",
         MPI_ERR_ERRHANDLER => "an error handler is not valid",
         MPI_ERR_ABI => "the program and the library disagree about the binary interface",
+        MPIX_ERR_PROC_FAILED => "a process of the communicator, window or file has failed",
+        MPIX_ERR_PROC_FAILED_PENDING => {
+            "a process from which the receive may come has failed; the request stays active"
+        }
+        MPIX_ERR_REVOKED => "the communicator, window or file was revoked",
         MPI_T_ERR_CANNOT_INIT => "the tool interface cannot be initialized",
         MPI_T_ERR_NOT_ACCESSIBLE => "this part of the tool interface is not accessible",
         MPI_T_ERR_NOT_INITIALIZED => "the tool interface is not initialized",

@@ -2,6 +2,7 @@
 //! The functions of the standard ABI. All pointers are `*mut`: Fortran has no other.
 
 use crate::abi::*;
+use crate::{late, symbols};
 use std::ffi::{c_char, c_int, c_void};
 
 pub use crate::late::*;
@@ -6172,4 +6173,340 @@ unsafe extern "C" {
     pub fn PMPI_Type_toint(datatype: Datatype) -> c_int;
     pub fn MPI_Win_toint(win: Win) -> c_int;
     pub fn PMPI_Win_toint(win: Win) -> c_int;
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Comm_ack_failed(comm: Comm, num_to_ack: c_int, num_acked: *mut c_int) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, c_int, *mut c_int) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Comm_ack_failed")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, num_to_ack, num_acked) },
+        None => late::lacks(comm, "MPIX_Comm_ack_failed"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Comm_ack_failed(comm: Comm, num_to_ack: c_int, num_acked: *mut c_int) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, c_int, *mut c_int) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Comm_ack_failed")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, num_to_ack, num_acked) },
+        None => late::lacks(comm, "PMPIX_Comm_ack_failed"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Comm_agree(comm: Comm, flag: *mut c_int) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut c_int) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Comm_agree")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, flag) },
+        None => late::lacks(comm, "MPIX_Comm_agree"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Comm_agree(comm: Comm, flag: *mut c_int) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut c_int) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Comm_agree")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, flag) },
+        None => late::lacks(comm, "PMPIX_Comm_agree"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Comm_failure_ack(comm: Comm) -> c_int {
+    type Call = unsafe extern "C" fn(Comm) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Comm_failure_ack")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm) },
+        None => late::lacks(comm, "MPIX_Comm_failure_ack"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Comm_failure_ack(comm: Comm) -> c_int {
+    type Call = unsafe extern "C" fn(Comm) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Comm_failure_ack")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm) },
+        None => late::lacks(comm, "PMPIX_Comm_failure_ack"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Comm_failure_get_acked(comm: Comm, failedgrp: *mut Group) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut Group) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Comm_failure_get_acked")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, failedgrp) },
+        None => late::lacks(comm, "MPIX_Comm_failure_get_acked"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Comm_failure_get_acked(comm: Comm, failedgrp: *mut Group) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut Group) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Comm_failure_get_acked")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, failedgrp) },
+        None => late::lacks(comm, "PMPIX_Comm_failure_get_acked"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Comm_get_failed(comm: Comm, failedgrp: *mut Group) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut Group) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Comm_get_failed")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, failedgrp) },
+        None => late::lacks(comm, "MPIX_Comm_get_failed"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Comm_get_failed(comm: Comm, failedgrp: *mut Group) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut Group) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Comm_get_failed")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, failedgrp) },
+        None => late::lacks(comm, "PMPIX_Comm_get_failed"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Comm_iagree(comm: Comm, flag: *mut c_int, request: *mut Request) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut c_int, *mut Request) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Comm_iagree")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, flag, request) },
+        None => late::lacks(comm, "MPIX_Comm_iagree"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Comm_iagree(comm: Comm, flag: *mut c_int, request: *mut Request) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut c_int, *mut Request) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Comm_iagree")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, flag, request) },
+        None => late::lacks(comm, "PMPIX_Comm_iagree"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Comm_is_revoked(comm: Comm, flag: *mut c_int) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut c_int) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Comm_is_revoked")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, flag) },
+        None => late::lacks(comm, "MPIX_Comm_is_revoked"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Comm_is_revoked(comm: Comm, flag: *mut c_int) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut c_int) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Comm_is_revoked")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, flag) },
+        None => late::lacks(comm, "PMPIX_Comm_is_revoked"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Comm_ishrink(comm: Comm, newcomm: *mut Comm, request: *mut Request) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut Comm, *mut Request) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Comm_ishrink")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, newcomm, request) },
+        None => late::lacks(comm, "MPIX_Comm_ishrink"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Comm_ishrink(comm: Comm, newcomm: *mut Comm, request: *mut Request) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut Comm, *mut Request) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Comm_ishrink")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, newcomm, request) },
+        None => late::lacks(comm, "PMPIX_Comm_ishrink"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Comm_revoke(comm: Comm) -> c_int {
+    type Call = unsafe extern "C" fn(Comm) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Comm_revoke")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm) },
+        None => late::lacks(comm, "MPIX_Comm_revoke"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Comm_revoke(comm: Comm) -> c_int {
+    type Call = unsafe extern "C" fn(Comm) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Comm_revoke")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm) },
+        None => late::lacks(comm, "PMPIX_Comm_revoke"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Comm_shrink(comm: Comm, newcomm: *mut Comm) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut Comm) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Comm_shrink")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, newcomm) },
+        None => late::lacks(comm, "MPIX_Comm_shrink"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Comm_shrink(comm: Comm, newcomm: *mut Comm) -> c_int {
+    type Call = unsafe extern "C" fn(Comm, *mut Comm) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Comm_shrink")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(comm, newcomm) },
+        None => late::lacks(comm, "PMPIX_Comm_shrink"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_File_revoke(file: File) -> c_int {
+    type Call = unsafe extern "C" fn(File) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_File_revoke")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(file) },
+        None => late::lacks(MPI_COMM_SELF, "MPIX_File_revoke"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_File_revoke(file: File) -> c_int {
+    type Call = unsafe extern "C" fn(File) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_File_revoke")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(file) },
+        None => late::lacks(MPI_COMM_SELF, "PMPIX_File_revoke"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Query_ulfm_support(flag: *mut c_int) -> c_int {
+    type Call = unsafe extern "C" fn(*mut c_int) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Query_ulfm_support")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(flag) },
+        None => late::lacks(MPI_COMM_SELF, "MPIX_Query_ulfm_support"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Query_ulfm_support(flag: *mut c_int) -> c_int {
+    type Call = unsafe extern "C" fn(*mut c_int) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Query_ulfm_support")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(flag) },
+        None => late::lacks(MPI_COMM_SELF, "PMPIX_Query_ulfm_support"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Win_get_failed(win: Win, failedgrp: *mut Group) -> c_int {
+    type Call = unsafe extern "C" fn(Win, *mut Group) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Win_get_failed")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(win, failedgrp) },
+        None => late::lacks(MPI_COMM_SELF, "MPIX_Win_get_failed"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Win_get_failed(win: Win, failedgrp: *mut Group) -> c_int {
+    type Call = unsafe extern "C" fn(Win, *mut Group) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Win_get_failed")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(win, failedgrp) },
+        None => late::lacks(MPI_COMM_SELF, "PMPIX_Win_get_failed"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn MPIX_Win_revoke(win: Win) -> c_int {
+    type Call = unsafe extern "C" fn(Win) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"MPIX_Win_revoke")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(win) },
+        None => late::lacks(MPI_COMM_SELF, "MPIX_Win_revoke"),
+    }
+}
+
+/// # Safety
+/// As for the C function.
+pub unsafe fn PMPIX_Win_revoke(win: Win) -> c_int {
+    type Call = unsafe extern "C" fn(Win) -> c_int;
+    // SAFETY: a symbol of that name is such a function; null is no function.
+    match unsafe { std::mem::transmute::<*mut c_void, Option<Call>>(symbols::find(c"PMPIX_Win_revoke")) } {
+        // SAFETY: this function's own condition.
+        Some(call) => unsafe { call(win) },
+        None => late::lacks(MPI_COMM_SELF, "PMPIX_Win_revoke"),
+    }
 }

@@ -18,6 +18,7 @@ mod ch15;
 mod ch17;
 mod ch20;
 mod ch21;
+mod ch22;
 #[cfg(mpich)]
 pub mod mpich;
 #[cfg(openmpi)]

@@ -3382,4 +3382,18 @@ unsafe extern "C" {
     pub fn oxmpi_Session_toint(session: Session) -> c_int;
     pub fn oxmpi_Type_toint(datatype: Datatype) -> c_int;
     pub fn oxmpi_Win_toint(win: Win) -> c_int;
+    pub fn oxmpi_MPIX_Comm_ack_failed(comm: Comm, num_to_ack: c_int, num_acked: *mut c_int) -> c_int;
+    pub fn oxmpi_MPIX_Comm_agree(comm: Comm, flag: *mut c_int) -> c_int;
+    pub fn oxmpi_MPIX_Comm_failure_ack(comm: Comm) -> c_int;
+    pub fn oxmpi_MPIX_Comm_failure_get_acked(comm: Comm, failedgrp: *mut Group) -> c_int;
+    pub fn oxmpi_MPIX_Comm_get_failed(comm: Comm, failedgrp: *mut Group) -> c_int;
+    pub fn oxmpi_MPIX_Comm_iagree(comm: Comm, flag: *mut c_int, request: *mut Request) -> c_int;
+    pub fn oxmpi_MPIX_Comm_is_revoked(comm: Comm, flag: *mut c_int) -> c_int;
+    pub fn oxmpi_MPIX_Comm_ishrink(comm: Comm, newcomm: *mut Comm, request: *mut Request) -> c_int;
+    pub fn oxmpi_MPIX_Comm_revoke(comm: Comm) -> c_int;
+    pub fn oxmpi_MPIX_Comm_shrink(comm: Comm, newcomm: *mut Comm) -> c_int;
+    pub fn oxmpi_MPIX_File_revoke(file: File) -> c_int;
+    pub fn oxmpi_MPIX_Query_ulfm_support(flag: *mut c_int) -> c_int;
+    pub fn oxmpi_MPIX_Win_get_failed(win: Win, failedgrp: *mut Group) -> c_int;
+    pub fn oxmpi_MPIX_Win_revoke(win: Win) -> c_int;
 }

@@ -20,6 +20,7 @@ mod ch17;
 mod ch18;
 mod ch20;
 mod ch21;
+mod ch22;
 #[cfg_attr(not(openmpi), path = "mpich.rs")]
 #[cfg_attr(openmpi, path = "openmpi.rs")]
 pub mod tables;

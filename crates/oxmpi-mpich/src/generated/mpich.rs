@@ -150,6 +150,9 @@ pub const ERROR_CLASSES: &[(c_int, c_int)] = &[
     (71, MPI_T_ERR_PVAR_NO_WRITE),
     (70, MPI_T_ERR_PVAR_NO_STARTSTOP),
     (72, MPI_T_ERR_PVAR_NO_ATOMIC),
+    (101, MPIX_ERR_PROC_FAILED),
+    (102, MPIX_ERR_PROC_FAILED_PENDING),
+    (103, MPIX_ERR_REVOKED),
 ];
 
 pub const FLAVORS: &[(c_int, c_int)] = &[

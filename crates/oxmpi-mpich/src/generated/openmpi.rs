@@ -145,6 +145,9 @@ pub const ERROR_CLASSES: &[(c_int, c_int)] = &[
     (66, MPI_T_ERR_PVAR_NO_WRITE),
     (65, MPI_T_ERR_PVAR_NO_STARTSTOP),
     (67, MPI_T_ERR_PVAR_NO_ATOMIC),
+    (75, MPIX_ERR_PROC_FAILED),
+    (76, MPIX_ERR_PROC_FAILED_PENDING),
+    (77, MPIX_ERR_REVOKED),
 ];
 
 pub const FLAVORS: &[(c_int, c_int)] = &[
@@ -168,6 +171,7 @@ pub const KEYS: &[(c_int, c_int)] = &[
     (8, MPI_WIN_SIZE),
     (10, MPI_WIN_CREATE_FLAVOR),
     (11, MPI_WIN_MODEL),
+    (12, MPIX_FT),
 ];
 
 pub const LOCKS: &[(c_int, c_int)] = &[(1, MPI_LOCK_EXCLUSIVE), (2, MPI_LOCK_SHARED)];

@@ -57,10 +57,3 @@ const NOT_STRANGE: c_int = STRANGE + 1;
 pub fn code_of_text(theirs: c_int) -> c_int {
     ours_of_code(theirs)
 }
-
-/// Classes of failed processes, which OxMPI does not raise, and their texts.
-pub const UNRAISED: &[(c_int, &str)] = &[
-    (101, "MPIX_ERR_PROC_FAILED: a process of the communicator has failed"),
-    (102, "MPIX_ERR_PROC_FAILED_PENDING: a process from which the receive may come has failed"),
-    (103, "MPIX_ERR_REVOKED: the communicator was revoked"),
-];

@@ -53,10 +53,3 @@ pub fn code_of_text(theirs: c_int) -> c_int {
     let (class, latest) = (ours_of_code(theirs), LATEST.get());
     if latest != MPI_SUCCESS && latest & OUR_CLASS == class { latest } else { class }
 }
-
-/// Classes of failed processes, which OxMPI does not raise, and their texts.
-pub const UNRAISED: &[(c_int, &str)] = &[
-    (75, "MPI_ERR_PROC_FAILED: a process of the communicator has failed"),
-    (76, "MPI_ERR_PROC_FAILED_PENDING: a process from which the receive may come has failed"),
-    (77, "MPI_ERR_REVOKED: the communicator was revoked"),
-];

@@ -159,6 +159,9 @@ int MPIR_Dup_fn(MPI_Comm, int, void *, void *, void *, int *);
 #define MPI_T_ERR_PVAR_NO_WRITE 71
 #define MPI_T_ERR_PVAR_NO_STARTSTOP 70
 #define MPI_T_ERR_PVAR_NO_ATOMIC 72
+#define MPIX_ERR_PROC_FAILED 101
+#define MPIX_ERR_PROC_FAILED_PENDING 102
+#define MPIX_ERR_REVOKED 103
 #define MPI_ERR_LASTCODE 0x3fffffff
 #define MPI_COMM_NULL ((MPI_Comm)0x04000000)
 #define MPI_COMM_WORLD ((MPI_Comm)0x44000000)
@@ -1847,6 +1850,34 @@ int MPI_Type_toint(MPI_Datatype datatype);
 int PMPI_Type_toint(MPI_Datatype datatype);
 int MPI_Win_toint(MPI_Win win);
 int PMPI_Win_toint(MPI_Win win);
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int MPIX_Comm_agree(MPI_Comm comm, int *flag);
+int PMPIX_Comm_agree(MPI_Comm comm, int *flag);
+int MPIX_Comm_failure_ack(MPI_Comm comm);
+int PMPIX_Comm_failure_ack(MPI_Comm comm);
+int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int PMPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+int MPIX_Comm_revoke(MPI_Comm comm);
+int PMPIX_Comm_revoke(MPI_Comm comm);
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int MPIX_File_revoke(MPI_File file);
+int PMPIX_File_revoke(MPI_File file);
+int MPIX_Query_ulfm_support(int *flag);
+int PMPIX_Query_ulfm_support(int *flag);
+int MPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
+int PMPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
+int MPIX_Win_revoke(MPI_Win win);
+int PMPIX_Win_revoke(MPI_Win win);
 
 #if defined(__cplusplus)
 }

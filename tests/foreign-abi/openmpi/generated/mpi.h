@@ -274,6 +274,9 @@ int OMPI_C_MPI_WIN_NULL_DELETE_FN(MPI_Win, int, void *, void *);
 #define MPI_T_ERR_PVAR_NO_WRITE 66
 #define MPI_T_ERR_PVAR_NO_STARTSTOP 65
 #define MPI_T_ERR_PVAR_NO_ATOMIC 67
+#define MPIX_ERR_PROC_FAILED 75
+#define MPIX_ERR_PROC_FAILED_PENDING 76
+#define MPIX_ERR_REVOKED 77
 #define MPI_ERR_LASTCODE 92
 #define MPI_COMM_NULL ((MPI_Comm)(void *)&ompi_mpi_comm_null)
 #define MPI_COMM_WORLD ((MPI_Comm)(void *)&ompi_mpi_comm_world)
@@ -481,6 +484,7 @@ int OMPI_C_MPI_WIN_NULL_DELETE_FN(MPI_Win, int, void *, void *);
 #define MPI_APPNUM 4
 #define MPI_LASTUSEDCODE 5
 #define MPI_UNIVERSE_SIZE 6
+#define MPIX_FT 12
 #define MPI_WIN_BASE 7
 #define MPI_WIN_DISP_UNIT 9
 #define MPI_WIN_SIZE 8
@@ -1950,6 +1954,34 @@ int MPI_Type_toint(MPI_Datatype datatype);
 int PMPI_Type_toint(MPI_Datatype datatype);
 int MPI_Win_toint(MPI_Win win);
 int PMPI_Win_toint(MPI_Win win);
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int MPIX_Comm_agree(MPI_Comm comm, int *flag);
+int PMPIX_Comm_agree(MPI_Comm comm, int *flag);
+int MPIX_Comm_failure_ack(MPI_Comm comm);
+int PMPIX_Comm_failure_ack(MPI_Comm comm);
+int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int PMPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+int MPIX_Comm_revoke(MPI_Comm comm);
+int PMPIX_Comm_revoke(MPI_Comm comm);
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int MPIX_File_revoke(MPI_File file);
+int PMPIX_File_revoke(MPI_File file);
+int MPIX_Query_ulfm_support(int *flag);
+int PMPIX_Query_ulfm_support(int *flag);
+int MPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
+int PMPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
+int MPIX_Win_revoke(MPI_Win win);
+int PMPIX_Win_revoke(MPI_Win win);
 
 #if defined(__cplusplus)
 }
