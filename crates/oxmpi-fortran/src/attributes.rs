@@ -122,6 +122,10 @@ entry! {
 /// for the base of a window.
 unsafe fn read(keyval: c_int, attribute: *mut c_void) -> i64 {
     match keyval {
+        // MPICH has no such attribute.
+        #[cfg(not(mpich))]
+        // SAFETY: our C library gives the address of an int.
+        MPIX_FT => unsafe { *attribute.cast::<c_int>() }.into(),
         MPI_WIN_BASE => attribute as i64,
         // SAFETY: the standard defines these attributes as pointers to an integer.
         MPI_WIN_SIZE => unsafe { *attribute.cast::<i64>() },
@@ -132,7 +136,6 @@ unsafe fn read(keyval: c_int, attribute: *mut c_void) -> i64 {
         | MPI_APPNUM
         | MPI_LASTUSEDCODE
         | MPI_UNIVERSE_SIZE
-        | MPIX_FT
         | MPI_WIN_DISP_UNIT
         | MPI_WIN_CREATE_FLAVOR
         | MPI_WIN_MODEL => {
