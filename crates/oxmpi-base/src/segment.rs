@@ -132,7 +132,8 @@ pub struct RankBlock {
     pub wake_inode: AtomicU64,
     /// The number of deaths that the rank has handled.
     pub(crate) seen_deaths: AtomicU32,
-    _pad2: [u8; 4],
+    /// One of the `DOOMED_*` values.
+    pub doomed: AtomicU32,
 }
 
 pub const IN_CALL: u32 = 1 << 31;
@@ -143,6 +144,11 @@ pub const STATE_RUNNING: u32 = 1;
 pub const STATE_FINALIZED: u32 = 2;
 /// The rank called `MPI_Abort` or had a fatal error, and has reported it on stderr.
 pub const STATE_ABORTED: u32 = 3;
+
+/// A rank has called `MPI_Abort` for a communicator that this rank is in, of a part of the job: `mpirun` ends this rank.
+pub const DOOMED_PART: u32 = 1;
+/// This rank has called `MPI_Abort` for a communicator of the whole job.
+pub const DOOMED_JOB: u32 = 2;
 
 /// The rank was not spawned, or has not begun to connect to its parents.
 pub const PARENTS_NONE: u32 = 0;

@@ -101,6 +101,8 @@ pub enum Message {
     Here(u32),
     /// Its job failed, with this status, while it was connected to the ranks of the outer job.
     Failed { mpirun: u32, status: i32, text: String },
+    /// A process of its job has ended well; told for a job that goes on when processes die.
+    Well(u32),
 }
 
 impl Message {
@@ -108,6 +110,7 @@ impl Message {
     pub fn write(&self) -> Vec<u8> {
         let mut line = match self {
             Message::Here(pid) => format!("here {pid}"),
+            Message::Well(pid) => format!("well {pid}"),
             Message::Failed { mpirun, status, text } => format!("failed {mpirun} {status} {}", text.replace('\n', " ")),
         }
         .into_bytes();
@@ -121,6 +124,7 @@ impl Message {
         let (kind, rest) = line.split_once(' ')?;
         match kind {
             "here" => Some(Message::Here(rest.parse().ok()?)),
+            "well" => Some(Message::Well(rest.parse().ok()?)),
             "failed" => {
                 let mut words = rest.splitn(3, ' ');
                 let (mpirun, status) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -175,7 +179,7 @@ mod tests {
             assert_eq!(Report::read(&report.write()), Some(report));
         }
         let failed = Message::Failed { mpirun: 77, status: 5, text: "rank 0 (a b) failed".into() };
-        for message in [Message::Here(4711), failed] {
+        for message in [Message::Here(4711), Message::Well(4712), failed] {
             let line = message.write();
             assert_eq!(Message::read(line.strip_suffix(b"\n").unwrap()), Some(message));
         }

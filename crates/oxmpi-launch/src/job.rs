@@ -2,6 +2,8 @@
 //! processes, deadlines. It blocks only in `poll`, and it does not return while a process of the job
 //! is left. `watch.rs` has the processes, `report.rs` the texts about the end of a job.
 
+mod going_on;
+
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,7 @@ use oxmpi_agent::one_sided::Workers;
 use oxmpi_boot::spawned::Message;
 
 use crate::deadlock::{self, Deadlocks, Found, Look};
+use crate::deaths;
 use crate::findings::Findings;
 use crate::input::Input;
 use crate::node_port;
@@ -22,6 +25,9 @@ use crate::start::{self, Kept, Refusal, Started};
 use crate::strays;
 use crate::sys::{self, Pid};
 use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_LIMIT, AFTER_QUIET_FAILURE, AT_ONCE, Death, Steps, Watch};
+
+use going_on::Deaths;
+pub use going_on::Doom;
 
 pub const TAKEN: [i32; 9] = [
     sys::SIGCHLD,
@@ -78,6 +84,7 @@ struct Job<'a> {
     signals: OwnedFd,
     spawned: Option<Spawned>,
     verdict: Option<Verdict>,
+    deaths: Deaths,
     /// The first rank that failed after `MPI_Finalize`.
     late: Option<Failure>,
     /// When a rank failed, while its text is kept for the end of the job.
@@ -133,6 +140,7 @@ impl<'a> Job<'a> {
             signals,
             spawned,
             verdict: None,
+            deaths: Deaths::default(),
             late: None,
             untold_since: None,
             told_failure: false,
@@ -149,6 +157,11 @@ impl<'a> Job<'a> {
     fn run(mut self) -> i32 {
         if let Some(trouble) = self.trouble.take() {
             self.verdict = Some(Verdict::Trouble(trouble.text, trouble.status));
+            self.stop(&AT_ONCE, Instant::now());
+        } else if self.settings.tells_of_deaths()
+            && let Err(error) = deaths::watch(&self.watch.ranks)
+        {
+            self.verdict = Some(Verdict::Trouble(format!("cannot watch the ranks: {error}"), 1));
             self.stop(&AT_ONCE, Instant::now());
         }
         let mut fds = Vec::new();
@@ -224,7 +237,6 @@ impl<'a> Job<'a> {
     /// The first signal asks the ranks to end; the second kills them.
     fn on_end_signal(&mut self, signal: i32, now: Instant) {
         let ending = match self.verdict {
-            Some(Verdict::Failed(_)) if self.settings.keep_going => self.watch.nobody_lives(),
             // Spawned jobs that are not connected to the failed rank may still run.
             Some(Verdict::Failed(_) | Verdict::ChildFailed(..)) => self.watch.mailbox.jobs().is_empty(),
             Some(_) => true,
@@ -245,16 +257,15 @@ impl<'a> Job<'a> {
 
     fn hear_children(&mut self, now: Instant) {
         for message in self.watch.hear() {
+            self.deaths.family_is_well |= matches!(message, Message::Well(_));
             if let Message::Failed { status, text, .. } = message
                 && self.verdict.is_none()
                 && !self.watch.is_forced()
             {
-                let others = if self.settings.keep_going { 0 } else { self.watch.live };
-                self.verdict = Some(Verdict::ChildFailed(text, status, others));
+                self.verdict = Some(Verdict::ChildFailed(text, status, self.watch.live));
+                self.deaths.ends_family = self.settings.keep_going;
                 self.tell_parents();
-                if !self.settings.keep_going {
-                    self.stop(&AFTER_FAILURE, now);
-                }
+                self.stop(&AFTER_FAILURE, now);
             }
         }
     }
@@ -270,7 +281,7 @@ impl<'a> Job<'a> {
             self.verdict = Some(Verdict::Unwanted);
             self.stop(&AT_ONCE, now);
         }
-        if news == News::Bereft && self.is_connected() {
+        if news == News::Bereft && self.is_connected() && !self.settings.keep_going {
             let text = report::orphaned(root, self.watch.live);
             self.verdict = Some(Verdict::Orphaned(text));
             // If the root has an `mpirun`, that has usually reported the root's failure already. If
@@ -289,6 +300,7 @@ impl<'a> Job<'a> {
     /// it.
     fn tell_parents(&mut self) {
         let (text, status) = match &self.verdict {
+            Some(Verdict::Failed(_)) if self.goes_on() && !self.deaths.ends_family => return,
             Some(Verdict::Failed(failure)) => (failure.text(), failure.ending.status()),
             Some(Verdict::ChildFailed(text, status, _)) => (text.clone(), *status),
             Some(Verdict::Orphaned(text)) => (text.clone(), 1),
@@ -305,8 +317,8 @@ impl<'a> Job<'a> {
         let failed = self.watch.reap();
         self.hear_children(now);
         self.watch.take_said().iter().for_each(|text| self.outputs.say(text));
-        if let Some(death) = failed {
-            self.fail(&death, now);
+        for death in &failed {
+            self.fail(death, now);
         }
     }
 
@@ -324,15 +336,15 @@ impl<'a> Job<'a> {
             self.late.get_or_insert_with(|| self.watch.failure(death, 0));
             return;
         }
-        let others = if self.settings.keep_going { 0 } else { self.watch.others(death) };
-        let failure = self.watch.failure(death, others);
+        if self.goes_on() {
+            return self.go_on_after(death, now);
+        }
+        let failure = self.watch.failure(death, self.watch.others(death));
         let quiet = failure.is_quiet();
         self.verdict = Some(Verdict::Failed(failure));
         self.untold_since = Some(now);
         self.tell_parents();
-        if !self.settings.keep_going {
-            self.stop(if quiet { &AFTER_QUIET_FAILURE } else { &AFTER_FAILURE }, now);
-        }
+        self.stop(if quiet { &AFTER_QUIET_FAILURE } else { &AFTER_FAILURE }, now);
     }
 
     fn output_is_gone(&self) -> bool {
@@ -412,7 +424,9 @@ impl<'a> Job<'a> {
     /// Whether the reason for ending also ends the spawned jobs. When a rank has failed, the
     /// spawned jobs that are connected to it end by themselves, and the others continue.
     fn ends_spawned_jobs(&self) -> bool {
-        !matches!(self.verdict, None | Some(Verdict::Failed(_) | Verdict::ChildFailed(..) | Verdict::Orphaned(_)))
+        let ends_own =
+            matches!(self.verdict, None | Some(Verdict::Failed(_) | Verdict::ChildFailed(..) | Verdict::Orphaned(_)));
+        !ends_own || self.deaths.ends_family
     }
 
     /// Called when all ranks have ended: whether all processes that they started have ended too.
@@ -474,7 +488,7 @@ impl<'a> Job<'a> {
         match &self.verdict {
             None => match &self.late {
                 Some(failure) => (Some(failure.text()), failure.ending.status()),
-                None => (None, self.watch.bad_child),
+                None => (None, self.status_after_deaths()),
             },
             // It was said while commands of ranks still ran.
             Some(Verdict::Failed(failure)) if self.told_failure => (None, failure.ending.status()),
@@ -502,14 +516,17 @@ impl<'a> Job<'a> {
     }
 
     /// The same for a spawned job.
-    fn conclude_spawned(&self, spawned: Spawned, text: Option<String>, status: i32) -> (Option<String>, i32) {
+    fn conclude_spawned(&self, mut spawned: Spawned, text: Option<String>, status: i32) -> (Option<String>, i32) {
+        if self.settings.keep_going && self.is_well() {
+            spawned.tell_of_survivors();
+        }
         let ranks = &self.watch.ranks.list;
         let untaken = match &self.verdict {
             Some(Verdict::Unwanted) => Untaken::Unwanted,
             None if text.is_none() && self.watch.parent_ties().came => Untaken::Came,
             None if text.is_none() => {
                 let program = ranks.first().map_or("", |rank| &rank.program);
-                Untaken::NeverCame(report::never_came(program, ranks.len()))
+                Untaken::NeverCame(self.last_death().unwrap_or_else(|| report::never_came(program, ranks.len())))
             }
             _ => Untaken::Failed,
         };

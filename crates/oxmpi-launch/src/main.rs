@@ -17,6 +17,7 @@ mod check;
 mod check_options;
 mod deadlock;
 mod deadlock_mode;
+mod deaths;
 mod diagnose;
 mod environ;
 mod findings;

@@ -143,6 +143,23 @@ pub fn stopped(others: usize) -> String {
     }
 }
 
+/// What becomes of the others of a job that goes on, to follow the message about a failure: so many are ended with the
+/// rank that failed.
+pub fn go_on(ended: usize, others: usize, is_last: bool) -> String {
+    let ended = match ended {
+        0 => String::new(),
+        1 => "; another rank of its communicator is ended".into(),
+        n => format!("; {n} other ranks of its communicator are ended"),
+    };
+    let others = match others {
+        0 if is_last => "; no rank is left".into(),
+        0 => String::new(),
+        1 => "; 1 rank goes on".into(),
+        n => format!("; {n} ranks go on"),
+    };
+    ended + &others
+}
+
 /// Which time limit was reached. Harnesses look for the name of the variable.
 pub fn time_limit(limit: Option<Duration>, is_of_variable: bool) -> String {
     let seconds = limit.unwrap_or_default().as_secs_f64();

@@ -241,6 +241,18 @@ impl Spawned {
         self.signal_root(sys::SIGTERM);
     }
 
+    /// Tells the outer `mpirun` that a process of the job has ended well.
+    pub fn tell_of_survivors(&mut self) {
+        if let (Some(outer), Kind::Rank) = (&mut self.outer, self.kind) {
+            outer.tell(&Message::Well(std::process::id()));
+        }
+    }
+
+    /// The root has taken the job.
+    pub fn is_taken(&self) -> bool {
+        self.taken
+    }
+
     /// Passes a signal for the ranks on to the root, if the job takes the root along.
     pub fn pass_on(&self, signal: i32) {
         if self.told != Told::Nobody {
@@ -277,7 +289,7 @@ impl Spawned {
     }
 
     /// Whether an `mpirun` watches the parents.
-    fn is_looked_after(&self) -> bool {
+    pub fn is_looked_after(&self) -> bool {
         self.outer.is_some() && self.kind == Kind::Rank
     }
 

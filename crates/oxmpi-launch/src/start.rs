@@ -63,6 +63,10 @@ pub struct Ranks {
 }
 
 impl Ranks {
+    pub fn segment(&self) -> &Arc<Segment> {
+        &self.segment
+    }
+
     /// What a rank says of itself.
     pub fn block(&self, index: usize) -> &RankBlock {
         self.segment.rank(self.slots[index])
@@ -305,6 +309,9 @@ impl Prepared {
         let (segment_fd, segment) = Segment::create(count, placement.cpus)
             .map_err(cannot(&format!("create the shared memory of {count} ranks")))?;
         work.nodes.store(&segment).map_err(|text| Refusal { text, status: 1 })?;
+        if settings.tells_of_deaths() {
+            segment.go_on_after_deaths();
+        }
         for (seat, cpus) in work.seats.iter().zip(&placement.sets) {
             let first = cpus.as_ref().and_then(|cpus| cpus.iter().next());
             segment.rank(seat.place.slot).cpu.store(first.map_or(0, |cpu| cpu as u32 + 1), Relaxed);

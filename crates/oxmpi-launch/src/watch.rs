@@ -2,6 +2,7 @@
 //! says how ranks end, and ends all of them on request, in steps. Why a job ends, and what is said about it, is decided
 //! by its owner: `job.rs` for a job of one machine, `agent/` for the ranks of one host.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
@@ -11,14 +12,16 @@ use oxmpi_base::callers::CALLERS;
 use oxmpi_base::lifeline::process_lives;
 use oxmpi_base::pid;
 use oxmpi_base::segment::{
-    PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT, PARENTS_NONE, RankBlock, STATE_ABORTED, STATE_FINALIZED,
-    STATE_RUNNING,
+    DOOMED_JOB, DOOMED_PART, PARENTS_CONNECTED, PARENTS_LEAVING, PARENTS_LEFT, PARENTS_NONE, RankBlock, STATE_ABORTED,
+    STATE_FINALIZED, STATE_RUNNING,
 };
 use oxmpi_base::wait_record::Waits;
 use oxmpi_boot::spawned::Message;
 use oxmpi_lines::{self as lines, Caller, Lines, Site};
 use oxmpi_verdict as rest;
 
+use crate::deaths::Unreaped;
+use crate::job::Doom;
 use crate::mailbox::Mailbox;
 use crate::report::{self, Ending, Failure, Place, Where};
 use crate::start::Ranks;
@@ -97,6 +100,10 @@ pub struct Watch {
     said: Vec<String>,
     /// Ranks that have ended since the owner asked: their slots, and whether MPI had ended in them.
     ended: Vec<(usize, bool)>,
+    /// Ranks that have ended, of a job that goes on.
+    unreaped: Unreaped,
+    /// Ranks that have ended well.
+    pub well: usize,
     /// The source lines of calls.
     lines: Lines,
 }
@@ -162,6 +169,8 @@ impl Watch {
             heard: Vec::new(),
             said: Vec::new(),
             ended: Vec::new(),
+            unreaped: Unreaped::default(),
+            well: 0,
             lines: Lines::new(),
             bad_child: 0,
             ranks,
@@ -213,12 +222,23 @@ impl Watch {
         std::mem::take(&mut self.said)
     }
 
-    /// Looks at the children that have ended. Returns the rank that failed, the likeliest cause if
-    /// there are several.
-    pub fn reap(&mut self) -> Option<Death> {
+    /// The children that have ended since the last call, and their status.
+    fn ended_children(&mut self) -> Vec<(Pid, i32)> {
         let mut dead = Vec::new();
         // Read the mailbox before a child is reaped: it says which processes are spawned jobs, and
         // believes that only of processes that are still in /proc.
+        if self.ranks.segment().goes_on() {
+            for pid in strays::children() {
+                let Some(status) = sys::status_of_ended(pid).filter(|_| !self.unreaped.has(pid)) else { continue };
+                self.heard.extend(self.mailbox.hear());
+                match self.by_pid.get(&pid) {
+                    Some(&rank) => self.unreaped.add(pid, rank),
+                    None => _ = sys::reap(pid),
+                }
+                dead.push((pid, status));
+            }
+            return dead;
+        }
         while let Some(pid) = sys::ended_child() {
             self.heard.extend(self.mailbox.hear());
             match sys::reap(pid) {
@@ -226,6 +246,19 @@ impl Watch {
                 None => break,
             }
         }
+        dead
+    }
+
+    /// Reaps ranks that were kept for the others.
+    fn reap_kept(&mut self) {
+        for (rank, pid) in self.unreaped.reap(&self.ranks, self.live > 0) {
+            self.states[rank].group_open = sys::kill(-pid, 0);
+        }
+    }
+
+    /// Looks at the children that have ended. Returns the ranks that failed, the likeliest cause first.
+    pub fn reap(&mut self) -> Vec<Death> {
+        let mut dead = self.ended_children();
         dead.retain(|&(pid, status)| {
             let job = self.mailbox.ended(pid);
             if let Some(signal) = report::killed_by(status).filter(|_| job && !self.forced) {
@@ -246,18 +279,18 @@ impl Watch {
         });
         // Handle a rank's MPI process before the shell that started it: its status says more.
         dead.sort_by_key(|(pid, _)| self.by_pid.contains_key(pid));
-        let mut failed: Option<Death> = None;
+        let mut failed = Vec::new();
         for (pid, status) in dead {
             if let Some((index, ending)) = self.on_death(pid, status) {
                 let core_dumped = libc::WIFSIGNALED(status) && libc::WCOREDUMP(status);
                 let has_finalized = self.ranks.block(index).state.load(Acquire) == STATE_FINALIZED;
                 let is_late = has_finalized && matches!(ending, Ending::Exit(_) | Ending::Signal(_));
-                let death = Death { index, pid, ending, core_dumped, is_late };
-                if ending != Ending::Well && failed.as_ref().is_none_or(|worst| death.weight() > worst.weight()) {
-                    failed = Some(death);
-                }
+                failed.push(Death { index, pid, ending, core_dumped, is_late });
             }
         }
+        failed.retain(|death| death.ending != Ending::Well);
+        failed.sort_by_key(|death| Reverse(death.weight()));
+        self.reap_kept();
         failed
     }
 
@@ -337,6 +370,8 @@ impl Watch {
         let has_finalized = self.ranks.block(rank).state.load(Acquire) == STATE_FINALIZED;
         self.ended.push((self.ranks.slot(rank), has_finalized));
         self.live -= 1;
+        let is_well = ending == Ending::Well && !self.states[rank].has_failed;
+        self.well += usize::from(is_well);
         self.all_well &= ending == Ending::Well;
     }
 
@@ -467,6 +502,7 @@ impl Watch {
 
     /// Looks after processes that the kernel does not report, at times. Returns ranks that failed.
     pub fn tick(&mut self, now: Instant) -> Vec<Death> {
+        self.reap_kept();
         if self.next_tick > now {
             return Vec::new();
         }
@@ -557,6 +593,31 @@ impl Watch {
         })
     }
 
+    /// The rank was reported.
+    pub fn miss_no_longer(&mut self, death: &Death) {
+        self.states[death.index].never_came = None;
+    }
+
+    /// Whom a rank that has failed wanted to end.
+    pub fn doom(&self, death: &Death) -> Doom {
+        match self.ranks.block(death.index).doomed.load(Relaxed) {
+            DOOMED_PART => Doom::Part,
+            DOOMED_JOB => Doom::Job,
+            _ => Doom::Nobody,
+        }
+    }
+
+    /// Kills the ranks that an `MPI_Abort` was to end, and returns how many.
+    pub fn kill_doomed(&mut self) -> usize {
+        let is_meant = |rank: &usize| {
+            let state = &self.states[*rank];
+            !state.ended && !state.has_failed && self.ranks.block(*rank).doomed.load(Relaxed) == DOOMED_PART
+        };
+        let doomed: Vec<usize> = (0..self.states.len()).filter(is_meant).collect();
+        doomed.iter().for_each(|&rank| self.signal_rank(rank, sys::SIGKILL));
+        doomed.len()
+    }
+
     /// All processes of the job have ended here, also those that a rank had started.
     pub fn note_groups_ended(&mut self) {
         self.states.iter_mut().for_each(|state| state.group_open = false);
@@ -570,7 +631,7 @@ impl Watch {
 
     pub fn deadline(&self) -> Option<Instant> {
         let tick = (self.live > 0 && self.somebody_needs_watching()).then_some(self.next_tick);
-        [tick, self.plan.front().map(|&(at, _)| at)].into_iter().flatten().min()
+        [tick, self.unreaped.deadline(), self.plan.front().map(|&(at, _)| at)].into_iter().flatten().min()
     }
 
     fn somebody_needs_watching(&self) -> bool {

@@ -10,7 +10,9 @@ use oxmpi_base::finding_log::FindingLog;
 use oxmpi_base::ids::{Peer, Slot};
 use oxmpi_base::pid::Pid;
 use oxmpi_base::rest_record::RestRecord;
-use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock, STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING, Segment};
+use oxmpi_base::segment::{
+    DOOMED_JOB, DOOMED_PART, IN_CALL, JobHeader, RankBlock, STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING, Segment,
+};
 use oxmpi_base::wait::{self, WakeFence};
 use oxmpi_base::wait_record::WaitRecord;
 use oxmpi_base::{address::JobId, cma, cma::Piece};
@@ -208,6 +210,18 @@ impl NodeMemory {
         self.block().abort_code.store(code, Relaxed);
         // Release: mpirun reads the code once it sees the state.
         self.block().state.store(STATE_ABORTED, Release);
+    }
+
+    /// Says which processes the end of this rank with [`NodeMemory::abort`] also ends, if the job goes on after failures:
+    /// those of a communicator. `mpirun` ends ranks of its own job only, so a group with others says nothing, and all end.
+    pub fn doom(&self, peers: &[Peer]) {
+        if !self.goes_on() || peers.iter().any(|peer| peer.slot().is_none()) {
+            return;
+        }
+        if peers.len() == self.ranks() {
+            return self.block().doomed.store(DOOMED_JOB, Relaxed);
+        }
+        peers.iter().for_each(|&peer| self.block_of(peer).doomed.store(DOOMED_PART, Relaxed));
     }
 
     /// Marks that this rank will receive nothing more, so that no rank waits for it in order to

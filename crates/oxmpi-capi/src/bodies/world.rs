@@ -92,8 +92,13 @@ pub fn query_thread(cx: &Call) -> Result<c_int> {
 
 pub fn abort(comm: Comm, errorcode: c_int) -> Result<()> {
     let mut of = String::from("the program");
-    if let Some(Ok(comm)) = library::enter().as_ref().map(|guard| guard.comm(comm)) {
+    if let Some(guard) = library::enter()
+        && let Ok(comm) = guard.comm(comm)
+    {
         of = comm.describe();
+        if !comm.is_inter() {
+            guard.engine.node().doom(&comm.local_group().iter().collect::<Vec<_>>());
+        }
     }
     raise::say(&format!("{}: MPI_Abort({of}, {errorcode})\n", raise::process_name()));
     raise::abort(errorcode)

@@ -38,8 +38,8 @@ impl Agent {
             for (pid, status) in watch.take_others_ended() {
                 self.branches.ended(pid, status, now);
             }
-            if let Some(death) = failed {
-                self.fail(&death);
+            if let Some(death) = failed.first() {
+                self.fail(death);
             }
         } else {
             while let Some(pid) = sys::ended_child() {

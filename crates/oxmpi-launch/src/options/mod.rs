@@ -97,6 +97,8 @@ pub struct Settings {
     /// What the user wants to see of the job.
     pub recorded: Wanted,
     pub keep_going: bool,
+    /// The ranks are told of failures, so the job must be one of which all ranks can be.
+    pub with_ft: bool,
     pub label: Label,
     pub merge_stderr: bool,
     pub stdin: Stdin,
@@ -231,8 +233,16 @@ impl Settings {
         if let Some(size) = self.universe_size {
             ["-usize", &size.to_string()].into_iter().for_each(&mut add);
         }
+        if self.tells_of_deaths() {
+            words.extend(["--with-ft", "ulfm"].map(String::from));
+        }
         words.extend(self.spawn_options.iter().cloned());
         words
+    }
+
+    /// The ranks go on when some of them die, and are told of it. On several hosts they only go on.
+    pub fn tells_of_deaths(&self) -> bool {
+        self.keep_going && self.cluster.is_none()
     }
 }
 
@@ -407,6 +417,11 @@ impl Parser {
                 request.settings.cluster = Some(cluster);
             }
         }
+        if request.settings.with_ft && request.settings.cluster.is_some() {
+            return Err(Mistake(
+                "--with-ft works for jobs on one host only; on several hosts the ranks are not told of failures".into(),
+            ));
+        }
         if request.settings.check_hosts {
             if request.settings.cluster.is_none() {
                 return Err(Mistake("--check-hosts needs hosts: --host LIST or --hostfile FILE".into()));
@@ -496,6 +511,11 @@ impl Parser {
                 settings.timeout_of_variable = values.spec.key == Key::VariableTimeout;
             }
             Key::KeepGoing => settings.keep_going = true,
+            Key::WithFt => {
+                // Open MPI knows both names.
+                values.one_of(&["ulfm", "mpi"])?;
+                (settings.keep_going, settings.with_ft) = (true, true);
+            }
             Key::InitialErrhandler => {
                 let name = values.one_of(&["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"])?;
                 block.env.set.push(("OXMPI_INITIAL_ERRHANDLER".into(), name.into()));

@@ -15,6 +15,7 @@ pub enum Key {
     Appnum,
     Pset,
     KeepGoing,
+    WithFt,
     InitialErrhandler,
     MemoryAllocKinds,
     Env,
@@ -204,7 +205,14 @@ pub const GROUPS: [Group; 7] = [
                 Key::KeepGoing,
                 &["disable-auto-cleanup", "enable-recovery"],
                 &[],
-                "when a rank fails, let the other ranks continue",
+                "when a rank fails, let the other ranks continue; on one host, the same as --with-ft ulfm",
+            ),
+            spec(
+                Key::WithFt,
+                &["with-ft"],
+                &["ulfm"],
+                "when ranks die, the others go on: their calls that need a dead rank raise MPIX_ERR_PROC_FAILED, and the status \
+                 is 0 if they end well; on one host only",
             ),
             spec(
                 Key::InitialErrhandler,
