@@ -22,7 +22,7 @@ pub fn text(program: &str) -> String {
          ranks at once. SIGQUIT (Ctrl-\\) prints it and lets the job go on; a second one within 2 s ends it.\n\
          SIGUSR1 and SIGUSR2 are sent on to the ranks.\n\n\
          Exit status:\n\
-         \x20 0         all ranks ended with status 0, including those of spawned jobs\n\
+         \x20 0         all ranks ended with status 0, including those of spawned jobs; with --with-ft, at least one\n\
          \x20 1 to 255  the exit status of the rank that failed first, or the code given to MPI_Abort (1 instead of 0)\n\
          \x20 128 + N   signal N killed a rank, or ended mpirun (130 after Ctrl-C)\n\
          \x20 121       the ranks wait for each other for ever (OXMPI_DEADLOCK=report or off: the job goes on)\n\

@@ -2,6 +2,7 @@
 //! where a rank must be an MPI process, this test binary acts as one (see `mpi.rs`). No MPI library
 //! is needed.
 
+mod deaths;
 mod environment;
 mod failures;
 mod hosts;

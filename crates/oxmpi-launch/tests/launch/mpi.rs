@@ -36,6 +36,9 @@ fn play(role: &str, place: Member) {
     if role == "network" {
         return crate::hosts::play_network(place);
     }
+    if let Some(role) = role.strip_prefix("ft-") {
+        return crate::deaths::play(role, place);
+    }
     let me = place.mapped.rank(place.local_rank);
     let first = place.rank == 0;
     let enter = |fun: Fun| me.call.store(fun as u32 | IN_CALL, Relaxed);

@@ -1,0 +1,161 @@
+//! Jobs that go on when ranks die.
+
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use oxmpi_base::death_log::{Death, End};
+use oxmpi_base::lifeline::process_lives;
+use oxmpi_base::segment::{DOOMED_JOB, DOOMED_PART, STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING, Segment};
+use oxmpi_boot::Member;
+
+use crate::mpi::ranks;
+use crate::support::{Done, mpirun, run, script};
+
+/// Waits for so many deaths, as a rank does that then says it has seen them.
+fn see(segment: &Segment, own: usize, deaths: usize) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while segment.deaths() < deaths {
+        assert!(Instant::now() < until, "{} of {deaths} deaths", segment.deaths());
+        sleep(Duration::from_millis(1));
+    }
+    segment.has_seen(own, deaths);
+}
+
+/// What the ranks do; the roles of `mpi.rs` that begin with `ft-`.
+pub fn play(role: &str, place: Member) {
+    let segment = &place.mapped;
+    let me = segment.rank(place.local_rank);
+    let forever = || -> ! {
+        loop {
+            sleep(Duration::from_secs(1));
+        }
+    };
+    let abort = |code: i32| -> ! {
+        me.abort_code.store(code, Relaxed);
+        me.state.store(STATE_ABORTED, Release);
+        std::process::exit(code)
+    };
+    me.state.store(STATE_RUNNING, Release);
+    while (0..place.size).any(|rank| segment.rank(rank).state.load(Relaxed) == 0) {
+        sleep(Duration::from_millis(1));
+    }
+    match (role, place.rank) {
+        ("kill", 0) | ("kill-all", _) => {
+            sleep(Duration::from_millis(100 * place.rank as u64));
+            // SAFETY: ends this process.
+            unsafe { libc::raise(libc::SIGKILL) };
+        }
+        ("kill", _) => {
+            let pid = segment.rank(0).pid.load(Relaxed);
+            see(segment, place.local_rank, 1);
+            assert_eq!(segment.death(0), Some(Death { slot: 0, end: End::Failed, status: libc::SIGKILL }));
+            assert!(segment.goes_on() && !process_lives(pid));
+        }
+        ("leave", 0) => std::process::exit(0),
+        ("leave", _) => {
+            see(segment, place.local_rank, 1);
+            assert_eq!(segment.death(0).unwrap().end, End::Failed, "it had not called MPI_Finalize");
+        }
+        ("finalize", 0) => {}
+        ("finalize", _) => {
+            see(segment, place.local_rank, 1);
+            assert_eq!(segment.death(0).unwrap().end, End::Left);
+        }
+        ("unseen", 0) => std::process::exit(3),
+        // It dies of nothing, and does not look.
+        ("unseen", _) => sleep(Duration::from_millis(300)),
+        ("late", 0) => {
+            me.state.store(STATE_FINALIZED, Release);
+            std::process::exit(5);
+        }
+        ("abort-part", 1) => {
+            [1, 2].iter().for_each(|&rank| segment.rank(rank).doomed.store(DOOMED_PART, Relaxed));
+            abort(7);
+        }
+        ("abort-part", 2) => forever(),
+        ("abort-part", _) => see(segment, place.local_rank, 2),
+        ("abort-job", 1) => {
+            me.doomed.store(DOOMED_JOB, Relaxed);
+            abort(8);
+        }
+        ("fatal", 1) => abort(9),
+        ("abort-job" | "fatal", _) => forever(),
+        _ => {}
+    }
+    println!("rank {} of {} is done", place.rank, place.size);
+    me.state.store(STATE_FINALIZED, Release);
+}
+
+fn job(options: &str, role: &str) -> Done {
+    run(&mut ranks(&format!("--with-ft ulfm {options}"), &format!("ft-{role}"), None))
+}
+
+/// The job has this status and says this, in so many lines; so many ranks come to their end.
+#[track_caller]
+fn ends(done: &Done, status: i32, lines: &[&str], well: usize) {
+    assert_eq!((done.status, done.messages().len()), (status, lines.len()), "{}", done.stderr);
+    for (line, words) in done.messages().iter().zip(lines) {
+        assert!(words.split('…').all(|words| line.contains(words)), "no `{words}` in {line}");
+    }
+    assert_eq!(done.stdout.matches("is done").count(), well, "{}", done.stdout);
+    assert!(done.time < Duration::from_secs(5), "{:?}", done.time);
+}
+
+#[test]
+fn the_others_hear_of_a_death_and_go_on() {
+    ends(&job("-n 3", "kill"), 0, &["rank 0 (…was killed by signal 9 (Killed)…; 2 ranks go on"], 2);
+    ends(&job("-n 2", "leave"), 0, &["rank 0 (…ended without calling MPI_Finalize…; 1 rank goes on"], 1);
+    ends(&job("-n 2", "finalize"), 0, &[], 2);
+    ends(&job("-n 2", "unseen"), 0, &["rank 0 (…exited with status 3…; 1 rank goes on"], 1);
+    for option in ["--enable-recovery", "-disable-auto-cleanup", "--with-ft mpi", "--with-ft=ulfm"] {
+        let done = run(&mut ranks(&format!("-n 3 {option}"), "ft-kill", None));
+        ends(&done, 0, &["rank 0 (…; 2 ranks go on"], 2);
+    }
+}
+
+#[test]
+fn nobody_is_left() {
+    let lines = ["rank 0 (…; 2 ranks go on", "rank 1 (…; 1 rank goes on", "rank 2 (…; no rank is left"];
+    ends(&job("-n 3", "kill-all"), 137, &lines, 0);
+}
+
+#[test]
+fn a_status_after_finalize_counts() {
+    ends(&job("-n 2", "late"), 5, &["rank 0 (…exited with status 5 after MPI_Finalize"], 1);
+}
+
+#[test]
+fn a_program_without_mpi_that_fails_gives_its_status() {
+    let done = script("-n 2 --with-ft ulfm", "[ $OXMPI_RANK = 0 ] && exit 6; sleep 0.3; echo rank 1 is done");
+    ends(&done, 6, &["rank 0 (sh, …exited with status 6"], 1);
+}
+
+#[test]
+fn an_abort_ends_a_part_or_all() {
+    let line = "rank 1 (…MPI_Abort with code 7; another rank of its communicator is ended; 2 ranks go on";
+    ends(&job("-n 4", "abort-part"), 0, &[line], 2);
+    ends(&job("-n 4", "abort-job"), 8, &["MPI_Abort with code 8; the other 3 ranks were stopped"], 0);
+    ends(&job("-n 4", "fatal"), 9, &["; the other 3 ranks were stopped"], 0);
+}
+
+#[test]
+fn behind_a_shell() {
+    let around = |role: &str, script: &str| run(&mut ranks("-n 2 --with-ft ulfm", &format!("ft-{role}"), Some(script)));
+    let done = around("leave", "PROGRAM; sleep 0.2");
+    ends(&done, 0, &["rank 0 (…ended without calling MPI_Finalize…; 1 rank goes on"], 1);
+    ends(&around("finalize", "PROGRAM; true"), 0, &[], 2);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    for (line, words) in [
+        ("--with-ft moon echo x", ["`--with-ft`", "moon", "ulfm"]),
+        ("--with-ft ulfm --pretend-hosts 2 -n 2 echo x", ["--with-ft", "one host", "several hosts"]),
+        ("--with-ft ulfm --host a,b -n 2 echo x", ["--with-ft", "one host", "several hosts"]),
+    ] {
+        let done = mpirun(line);
+        assert_eq!((done.status, done.stdout.as_str(), done.stderr.lines().count()), (2, "", 1), "{}", done.stderr);
+        words.iter().for_each(|word| assert!(done.stderr.contains(word), "no `{word}` in {}", done.stderr));
+    }
+}
