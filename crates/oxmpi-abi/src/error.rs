@@ -1,6 +1,7 @@
 //! The error that travels through OxMPI as a value. It becomes an MPI error code, and meets an
 //! error handler, only at the C boundary.
 
+use crate::constants::{MPI_ERR_PROC_ABORTED, MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING, MPIX_ERR_REVOKED};
 use std::fmt;
 
 /// An MPI error class (`MPI_ERR_*`) and a text that a person can act on: the arguments that matter,
@@ -30,6 +31,14 @@ impl Error {
     /// The error class, one of the ABI's `MPI_ERR_*` values or one that the user added.
     pub fn class(&self) -> i32 {
         self.0.class
+    }
+
+    /// Whether it says that a process has ended, or that the object was revoked: nothing is wrong with the call.
+    pub fn is_of_failure(&self) -> bool {
+        matches!(
+            self.class(),
+            MPI_ERR_PROC_ABORTED | MPIX_ERR_PROC_FAILED | MPIX_ERR_PROC_FAILED_PENDING | MPIX_ERR_REVOKED
+        )
     }
 
     pub fn text(&self) -> &str {

@@ -7,10 +7,11 @@
 //!
 //! Ranks do not poll the log: news ring the bell of foreign senders of each rank, which every look at the rings tests anyway.
 
-use crate::segment::{PAGE, RankBlock, STATE_RUNNING, Segment};
+use crate::segment::{RankBlock, STATE_RUNNING, Segment};
+use crate::votes::{Place, tries};
 use crate::wait;
 use std::sync::atomic::{
-    AtomicU32, AtomicU64,
+    AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
@@ -30,14 +31,6 @@ pub struct Death {
     pub end: End,
     /// The status as `wait` returns it.
     pub status: i32,
-}
-
-/// So many communicators, windows and files of a job can be revoked.
-pub const MOST_REVOKED: usize = 65_536;
-
-/// Bytes of the log and of the table of what was revoked, for so many ranks.
-pub(crate) fn bytes_for(ranks: usize) -> usize {
-    (ranks * 8).div_ceil(PAGE) * PAGE + MOST_REVOKED * 8
 }
 
 const LEFT: u64 = 1 << 63;
@@ -173,125 +166,23 @@ impl Segment {
     }
 }
 
-/// The words of a rank that others read while they vote.
-pub mod votes {
-    use super::{Acquire, AtomicU32, AtomicU64, Relaxed, Release, Segment};
-
-    /// Processes of so many jobs can vote together.
-    pub const JOBS: usize = 12;
-
-    /// Communicators of a rank that have voted and are not freed.
-    pub const PLACES: usize = 1024;
-
-    /// Places that a context may have.
-    const TRIES: usize = 16;
-
-    /// What a rank says in a vote.
-    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-    pub struct Ballot {
-        pub kind: u32,
-        pub flag: u32,
-        /// A proposal, if the vote needs one.
-        pub proposal: u64,
-        /// Of each job whose processes take part: so many entries of its log are acknowledged, and known.
-        pub acked: [u32; JOBS],
-        pub known: [u32; JOBS],
+impl Segment {
+    /// The place of a rank for a context, if it has one.
+    pub fn vote_place(&self, slot: usize, context: u32) -> Option<&Place> {
+        tries(context).map(|index| self.place(slot, index)).find(|place| place.is_of(context))
     }
 
-    #[repr(C, align(64))]
-    struct Line {
-        /// The number of the vote, stored last.
-        seq: AtomicU64,
-        proposal: AtomicU64,
-        kind: AtomicU32,
-        flag: AtomicU32,
-        acked: [AtomicU32; JOBS],
-        known: [AtomicU32; JOBS],
-    }
-
-    /// The votes of a rank on one communicator. The rank alone writes it.
-    #[repr(C, align(64))]
-    pub struct Place {
-        /// The context plus one, or 0.
-        owner: AtomicU64,
-        /// The last vote of which the rank has the result.
-        done: AtomicU64,
-        lines: [Line; 2],
-    }
-
-    impl Place {
-        /// Stores a ballot, its number last.
-        pub fn write(&self, seq: u64, ballot: &Ballot) {
-            let line = &self.lines[(seq & 1) as usize];
-            line.kind.store(ballot.kind, Relaxed);
-            line.flag.store(ballot.flag, Relaxed);
-            line.proposal.store(ballot.proposal, Relaxed);
-            for job in 0..JOBS {
-                line.acked[job].store(ballot.acked[job], Relaxed);
-                line.known[job].store(ballot.known[job], Relaxed);
-            }
-            line.seq.store(seq, Release);
-        }
-
-        /// The ballot of a vote, if it is there.
-        pub fn read(&self, seq: u64) -> Option<Ballot> {
-            let line = &self.lines[(seq & 1) as usize];
-            if line.seq.load(Acquire) != seq {
-                return None;
-            }
-            let words = |from: &[AtomicU32; JOBS]| std::array::from_fn(|job| from[job].load(Relaxed));
-            Some(Ballot {
-                kind: line.kind.load(Relaxed),
-                flag: line.flag.load(Relaxed),
-                proposal: line.proposal.load(Relaxed),
-                acked: words(&line.acked),
-                known: words(&line.known),
-            })
-        }
-
-        pub fn finish(&self, seq: u64) {
-            self.done.store(seq, Release);
-        }
-
-        pub fn done(&self) -> u64 {
-            self.done.load(Acquire)
-        }
-
-        /// Gives the place to a context, or to none.
-        pub fn give_to(&self, context: Option<u32>) {
-            self.owner.store(0, Release);
-            self.done.store(0, Relaxed);
-            self.lines.iter().for_each(|line| line.seq.store(0, Relaxed));
-            self.owner.store(context.map_or(0, |context| u64::from(context) + 1), Release);
-        }
-
-        fn is_of(&self, context: u32) -> bool {
-            self.owner.load(Acquire) == u64::from(context) + 1
-        }
-    }
-
-    fn tries(context: u32) -> impl Iterator<Item = usize> {
-        let hash = (context >> 1).wrapping_mul(0x9e37_79b9) as usize >> 16;
-        (0..TRIES).map(move |step| (hash + step) % PLACES)
-    }
-
-    impl Segment {
-        /// The place of a rank for a context, if it has one.
-        pub fn vote_place(&self, slot: usize, context: u32) -> Option<&Place> {
-            tries(context).map(|index| self.place(slot, index)).find(|place| place.is_of(context))
-        }
-
-        /// A place of the own slot that no context has; the caller gives it to the context.
-        pub fn free_vote_place(&self, slot: usize, context: u32) -> Option<&Place> {
-            tries(context).map(|index| self.place(slot, index)).find(|place| place.owner.load(Relaxed) == 0)
-        }
+    /// A place of the own slot that no context has; the caller gives it to the context.
+    pub fn free_vote_place(&self, slot: usize, context: u32) -> Option<&Place> {
+        tries(context).map(|index| self.place(slot, index)).find(|place| place.is_free())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::votes::{Ballot, PLACES};
     use super::*;
+    use crate::segment::MOST_REVOKED;
+    use crate::votes::{Ballot, PLACES};
     use std::sync::atomic::Ordering::SeqCst;
 
     fn failed(slot: usize) -> Death {

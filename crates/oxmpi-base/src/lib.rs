@@ -43,6 +43,7 @@ pub mod stripe;
 mod sync;
 pub mod trust;
 pub mod valgrind;
+pub mod votes;
 pub mod wait;
 pub mod wait_record;
 pub mod wake_pipe;

@@ -16,11 +16,11 @@
 //! initial value of each field.
 
 use crate::arena::Area;
-use crate::death_log::{self, MOST_REVOKED, votes};
 use crate::finding_log::FindingLog;
 use crate::foreign_senders::{FOREIGN_CELLS, FOREIGN_SENDERS, ForeignSender};
 use crate::rest_record::RestRecord;
 use crate::seq_record::SeqRecord;
+use crate::votes;
 use crate::wait_record::WaitRecord;
 use crate::{descriptors, limits, trust};
 use std::fs::{File, Permissions};
@@ -159,6 +159,14 @@ pub const PARENTS_LEFT: u32 = 2;
 /// It is disconnecting: it is disconnected when the first rank is.
 pub const PARENTS_LEAVING: u32 = 3;
 
+/// So many communicators, windows and files of a job can be revoked.
+pub const MOST_REVOKED: usize = 65_536;
+
+/// Bytes of the log of deaths and of the table of what was revoked, for so many ranks.
+fn death_bytes(ranks: usize) -> usize {
+    (ranks * 8).div_ceil(PAGE) * PAGE + MOST_REVOKED * 8
+}
+
 /// The layout of a segment for a given number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -223,7 +231,7 @@ impl Layout {
         let ports = foreign_bits + up(ranks * FOREIGN_SENDERS / 8, PAGE);
         let nodes = ports + PORTS * 8;
         let deaths = nodes + NODE_WORDS * 4;
-        let votes = deaths + death_log::bytes_for(ranks);
+        let votes = deaths + death_bytes(ranks);
         let offer_cells = votes + up(ranks * votes::PLACES * size_of::<votes::Place>(), PAGE);
         let rings = offer_cells + ranks * OFFER_CELLS * CACHE_LINE;
         let ring_stride = (ring_cells + 1) * CACHE_LINE;
@@ -599,7 +607,7 @@ mod tests {
             assert!(l.foreign_bits + ranks * FOREIGN_SENDERS / 8 <= l.ports);
             assert!(l.ports + PORTS * 8 <= l.nodes);
             assert!(l.nodes + NODE_WORDS * 4 <= l.deaths);
-            assert!(l.deaths + death_log::bytes_for(ranks) <= l.votes);
+            assert!(l.deaths + death_bytes(ranks) <= l.votes);
             assert!(l.votes + ranks * votes::PLACES * size_of::<votes::Place>() <= l.offer_cells);
             assert!(l.ring_cells <= FOREIGN_CELLS);
             assert_eq!(l.offer_cells + ranks * OFFER_CELLS * CACHE_LINE, l.rings);

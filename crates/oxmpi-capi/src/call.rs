@@ -21,7 +21,7 @@ pub fn call(fun: Fun, on: On, body: impl FnOnce(&Call<'static>) -> Result<()>) -
     LIBRARY.note_call(fun as u32 | IN_CALL);
     let code = match body(&call) {
         Ok(()) => MPI_SUCCESS,
-        Err(error) => raise(&Call::new(&LIBRARY, fun, call.on()), &error),
+        Err(error) => raise(&Call::new(&LIBRARY, fun, call.on()), error),
     };
     LIBRARY.note_call(fun as u32);
     code
@@ -102,5 +102,5 @@ pub(crate) use entry;
 pub fn unsupported(fun: Fun, on: On) -> c_int {
     LIBRARY.note_call(fun as u32 | IN_CALL);
     let text = "not built yet in this version of OxMPI (`oxmpi info --missing` lists what is not)";
-    raise(&Call::new(&LIBRARY, fun, on), &Error::new(MPI_ERR_UNSUPPORTED_OPERATION, text))
+    raise(&Call::new(&LIBRARY, fun, on), Error::new(MPI_ERR_UNSUPPORTED_OPERATION, text))
 }

@@ -10,14 +10,15 @@ use oxmpi_abi::handle::{Comm, Errhandler};
 use std::ffi::c_int;
 use std::io::Write;
 
-/// Passes an error to its handler; returns the code of the call, if the handler returns.
+/// Passes an error to its handler; returns the code of the call, if the handler returns. A handler may leave with `longjmp`, so
+/// nothing is held then that would have to be dropped.
 #[cold]
-pub fn raise(call: &Call, error: &Error) -> c_int {
+pub fn raise(call: &Call, error: Error) -> c_int {
     LIBRARY.note_failed();
-    let code = LIBRARY.errors().code_for(error, call.fun.name());
+    let code = LIBRARY.errors().code_for(&error, call.fun.name());
     TOOL.failed(call.fun, error.class());
     let given = error.code_for_handler().unwrap_or(code);
-    match call_handler(call.fun, call.on(), given, error.text()) {
+    match call_handler(call.fun, call.on(), given, error) {
         left if left == given => code,
         changed => changed,
     }
@@ -28,21 +29,22 @@ pub fn raise(call: &Call, error: &Error) -> c_int {
 #[cold]
 pub fn tell(cx: &Call, on: On, error: Error) -> Error {
     cx.raise_on(on);
-    raise(cx, &error);
+    raise(cx, error.clone());
     cx.raise_on(On::Handler(MPI_ERRORS_RETURN, MPI_COMM_NULL.0));
     error
 }
 
-/// Calls the handler of an object with a code; returns the code that the handler leaves.
+/// Calls the handler of an object with the code of an error; returns the code that the handler leaves.
 #[cold]
-pub fn call_handler(fun: Fun, on: On, code: c_int, text: &str) -> c_int {
+pub fn call_handler(fun: Fun, on: On, code: c_int, error: Error) -> c_int {
     let (handler, object) = target(on);
     match handler {
         MPI_ERRORS_RETURN => code,
-        MPI_ERRORS_ARE_FATAL | MPI_ERRORS_ABORT => fatal(fun, code, text, on),
+        MPI_ERRORS_ARE_FATAL | MPI_ERRORS_ABORT => fatal(fun, code, error.text(), on),
         users => {
             // The lock is not held during the call: the function may call MPI.
-            let Some(function) = LIBRARY.errhandlers().function(users) else { fatal(fun, code, text, on) };
+            let Some(function) = LIBRARY.errhandlers().function(users) else { fatal(fun, code, error.text(), on) };
+            drop(error);
             LIBRARY.call_user(|| function.call(object, code))
         }
     }

@@ -61,6 +61,12 @@ pub struct Comm {
     pub nodes: OnceLock<Option<Arc<NodeMap>>>,
     /// Plans of its last collective operations.
     pub plans: Arc<PlanCache>,
+    /// As many ranks can be addressed in the short ways: all, or none while it is in trouble.
+    pub reach: u32,
+    /// Why collective calls fail: a member has failed, or it was revoked.
+    pub trouble: Option<Error>,
+    /// So many of the failures that this process knows are acknowledged.
+    pub acknowledged: usize,
 }
 
 /// The communicators of a process, by their handles.
@@ -130,6 +136,9 @@ impl Comm {
     pub fn new(context: u32, rank: i32, group: Ranks, local: Option<Ranks>, errhandler: Errhandler) -> Comm {
         Comm {
             handle: MPI_COMM_NULL,
+            reach: group.len() as u32,
+            trouble: None,
+            acknowledged: 0,
             context,
             rank,
             group,
@@ -195,13 +204,14 @@ impl Comm {
         i32::MIN | (self.collectives & COLLECTIVE_TAGS) as i32
     }
 
-    /// The participants of an agreement over the whole communicator.
-    pub fn participants(&mut self, process: Peer) -> Participants {
+    /// The participants of an agreement over the whole communicator; an error if a member has failed, or it was revoked.
+    pub fn participants(&mut self, process: Peer) -> Result<Participants> {
+        self.check_whole()?;
         let (tag, context) = (self.collective_tag(), self.inner_context());
-        match self.local {
+        Ok(match self.local {
             None => Participants { members: self.group.clone(), rank: self.rank as usize, context, tag },
             Some(_) => Participants::new(self.everybody(), process, context, tag),
-        }
+        })
     }
 
     /// The grid of a communicator; an error if it has none.

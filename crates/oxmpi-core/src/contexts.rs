@@ -89,6 +89,8 @@ pub struct Contexts {
     unused: Vec<Proposal>,
     /// The next context between jobs.
     between: u32,
+    /// The last number of a window.
+    windows: u32,
     /// The contexts that are held for agreements under way.
     reserved: BTreeSet<u32>,
 }
@@ -121,13 +123,19 @@ impl Contexts {
         // Processes start at different numbers, so that they seldom want the same one.
         let between = std::process::id().wrapping_mul(0x9e37_79b9).wrapping_add(process);
         let reserved = BTreeSet::new();
-        Contexts { process, bits, next: FIRST, again: false, unused: Vec::new(), between, reserved }
+        Contexts { process, bits, next: FIRST, again: false, unused: Vec::new(), between, windows: 0, reserved }
     }
 
     /// The next context between jobs, whether or not it is free.
     fn draw_between(&mut self) -> Proposal {
         self.between = self.between.wrapping_add(1) & ((1 << BETWEEN_BITS) - 1);
         Proposal { context: BETWEEN | self.between << 1, used: true }
+    }
+
+    /// A number by which a window is revoked, whose first member this process is.
+    pub fn draw_for_window(&mut self) -> u32 {
+        self.windows = self.windows.wrapping_add(1) & ((1 << self.bits) - 1);
+        (self.process << self.bits | self.windows) << 1 | 1
     }
 
     /// The next context, whether or not it is free.
@@ -384,7 +392,7 @@ const FREE: u64 = 3;
 
 /// The answer of a member that cannot reach all of the other group.
 fn out_of_reach(error: &Error) -> u64 {
-    if error.class() == MPI_ERR_PROC_ABORTED { ENDED } else { OUT_OF_REACH }
+    if error.is_of_failure() { ENDED } else { OUT_OF_REACH }
 }
 
 #[cold]

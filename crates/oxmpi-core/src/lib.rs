@@ -12,6 +12,8 @@
 //! contexts.rs  how processes agree on a new communicator, in the words of agreement.rs
 //! connections.rs  other jobs: ports, and when nothing names them any more      names.rs  names that are published
 //!    |
+//! failures.rs  going on after deaths and revocations      votes.rs  how processes agree although some of them die
+//!    |
 //! engine/      sends, receives, progress
 //!    |
 //! matching/    posted receives and unexpected messages
@@ -40,6 +42,7 @@ pub mod contexts;
 mod dialer;
 pub mod engine;
 pub mod explain;
+pub mod failures;
 pub mod file;
 pub mod file_tasks;
 mod foreign;
@@ -58,6 +61,7 @@ pub mod request;
 mod resting;
 pub mod settings;
 pub mod topology;
+pub mod votes;
 pub mod wait;
 pub mod window;
 

@@ -20,7 +20,9 @@ use crate::process::Process;
 use crate::ranks::Ranks;
 use crate::request::{Active, Body};
 use oxmpi_abi::Error;
-use oxmpi_abi::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
+use oxmpi_abi::constants::{
+    MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED, MPIX_ERR_PROC_FAILED, MPIX_ERR_REVOKED,
+};
 use oxmpi_abi::handle;
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_transport::{Ended, NodeMemory};
@@ -270,6 +272,7 @@ impl Process {
     /// an error.
     #[cold]
     pub fn look_for_dead(&mut self) {
+        self.look_for_news();
         let ended = self.engine.find_ended();
         if ended.is_empty() {
             return;
@@ -277,6 +280,9 @@ impl Process {
         // Packets that they sent before their end are received first.
         self.engine.drain_all();
         for (peer, how) in ended {
+            if how == Ended::Died && self.engine.node().goes_on() {
+                self.note_failed(peer);
+            }
             let error = died(self.engine.node(), peer, None);
             self.engine.end_with_dead(peer, &error);
             let made =
@@ -284,7 +290,7 @@ impl Process {
             for comm in made.chain([&self.comms.world]) {
                 let Some(rank) = comm.group.position(peer) else { continue };
                 // A process that has finalized may have sent everything that others wait for.
-                let any = how == Ended::Died;
+                let any = how == Ended::Died && !self.engine.node().goes_on();
                 let hopeless = |pattern: &Pattern| {
                     pattern.context == comm.context
                         && (pattern.source == rank as i32 || any && pattern.source == MPI_ANY_SOURCE)
@@ -303,7 +309,7 @@ impl Process {
     }
 
     /// Ends partitioned receives whose senders have ended.
-    fn end_partitioned(&mut self) {
+    pub(crate) fn end_partitioned(&mut self) {
         let mut hopeless = Vec::new();
         for (_, request) in self.requests.iter() {
             let (Body::Once(active) | Body::Persistent(_, Some(active))) = &request.body else { continue };
@@ -326,6 +332,10 @@ impl Process {
 
     /// The same for groups that use a context, whose communicator may be freed, or not exist yet.
     pub fn dead_among<'a>(&self, context: u32, groups: impl IntoIterator<Item = &'a Ranks>) -> Option<Error> {
+        if self.failures.is_revoked(context) {
+            let what = self.comm_of(context).map_or_else(|| "the communicator".into(), Comm::describe);
+            return Some(Error::new(MPIX_ERR_REVOKED, format!("{what} was revoked")));
+        }
         if !self.engine.node().may_lose_peers() {
             return None;
         }
@@ -339,6 +349,9 @@ impl Process {
     pub fn dead_source(&self, pattern: &Pattern) -> Option<Error> {
         let comm = self.comm_of(pattern.context)?;
         let node = self.engine.node();
+        if node.goes_on() || self.failures.any() {
+            return self.lost_source(pattern, true);
+        }
         let rank = match usize::try_from(pattern.source) {
             Ok(source) => {
                 Some(source).filter(|&rank| rank < comm.group.len() && node.has_ended(comm.group.peer(Rank::new(rank))))
@@ -352,10 +365,13 @@ impl Process {
     /// a rank concluded from what it received.
     #[cold]
     pub fn true_cause(&mut self, context: u32, groups: [&Ranks; 2], error: Error) -> Error {
-        if error.class() == MPI_ERR_PROC_ABORTED || !self.engine.node().may_lose_peers() {
+        if error.is_of_failure() {
             return error;
         }
-        self.look_for_dead();
+        self.look_for_news();
+        if self.engine.node().may_lose_peers() {
+            self.look_for_dead();
+        }
         self.dead_among(context, groups).unwrap_or(error)
     }
 
@@ -379,7 +395,11 @@ const MOST_TAGS: usize = 8;
 
 /// A process of another job that is gone has ended, as far as this one can tell.
 fn class_of(node: &NodeMemory, peer: Peer) -> i32 {
-    if node.is_foreign(peer) { MPI_ERR_PROC_ABORTED } else { MPI_ERR_OTHER }
+    match (node.goes_on(), node.is_foreign(peer)) {
+        (true, _) => MPIX_ERR_PROC_FAILED,
+        (false, true) => MPI_ERR_PROC_ABORTED,
+        (false, false) => MPI_ERR_OTHER,
+    }
 }
 
 /// A process as a member of a communicator.
@@ -420,5 +440,6 @@ pub fn died(node: &NodeMemory, peer: Peer, comm: Option<&Comm>) -> Error {
         (Some(member), false) => member,
         (None, _) => in_world().unwrap_or_else(|| "a process of another job that takes part".into()),
     };
-    Error::new(MPI_ERR_PROC_ABORTED, format!("{who} has ended, so this call cannot complete"))
+    let class = if node.goes_on() { MPIX_ERR_PROC_FAILED } else { MPI_ERR_PROC_ABORTED };
+    Error::new(class, format!("{who} has ended, so this call cannot complete"))
 }

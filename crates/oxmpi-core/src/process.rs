@@ -13,6 +13,7 @@ use crate::collective::{Background, BoardOperation, Run};
 use crate::comm::{Comm, Comms};
 use crate::contexts::Contexts;
 use crate::engine::Engine;
+use crate::failures::Failures;
 use crate::file::File;
 use crate::file_tasks::FileTasks;
 use crate::group::Group;
@@ -25,6 +26,7 @@ use crate::pending_comm::PendingComm;
 use crate::ranks::Ranks;
 use crate::request::{Body, Promise, Request};
 use crate::resting::Published;
+use crate::votes::{OldPlace, Vote};
 use crate::window::Win;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
@@ -52,11 +54,13 @@ mod checked_calls;
 mod checked_left;
 mod checked_messages;
 mod checked_types;
+mod failing;
 mod files;
 mod messages;
 mod objects;
 mod pending;
 mod progress;
+mod voting;
 
 /// A sleeping rank wakes up by itself at this interval, in case a wake-up was lost because a rank
 /// died.
@@ -135,6 +139,12 @@ pub struct Process {
     pub(crate) published: Option<Published>,
     /// The processes that had left at the last check.
     pub(crate) gone: Gone,
+    /// Processes that have failed, and contexts that were revoked.
+    pub failures: Failures,
+    /// Votes under way, in the order of the calls.
+    pub(crate) votes: Vec<Vote>,
+    /// Places of votes that other processes may still read.
+    pub(crate) old_places: Vec<OldPlace>,
     /// When a program that polls checks for processes that have ended.
     pub(crate) polls: Polls,
     /// A call that waits in vain checks after this time at most whether its wait can still succeed.
@@ -257,6 +267,9 @@ impl Process {
             rests: 0,
             published: None,
             gone: Gone::default(),
+            failures: Failures::default(),
+            votes: Vec::new(),
+            old_places: Vec::new(),
             polls: Polls::default(),
             longest_sleep: SLEEP,
             parent: MPI_COMM_NULL,

@@ -7,6 +7,7 @@ use oxmpi_abi::handle::Errhandler;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_rma::Window;
+use oxmpi_transport::NodeMemory;
 use std::sync::Arc;
 
 pub struct Win {
@@ -17,6 +18,8 @@ pub struct Win {
     pub name: Vec<u8>,
     /// The hints of the program that have an effect here.
     pub hints: Info,
+    /// The number by which it is revoked: odd, as no communicator's.
+    pub context: u32,
 }
 
 impl Win {
@@ -28,13 +31,11 @@ impl Win {
         }
     }
 
-    /// The error of a wait for a process of another job that has died.
-    pub fn died(&self, rank: usize) -> Error {
-        let text = format!(
-            "rank {rank} of {}, a process of another job, has ended, so this call cannot complete",
-            self.describe()
-        );
-        Error::new(MPI_ERR_PROC_ABORTED, text)
+    /// The error of a wait for a process that has died.
+    pub fn died(&self, node: &NodeMemory, rank: usize) -> Error {
+        let foreign = if node.is_foreign(self.window.process_of(rank)) { " a process of another job," } else { "" };
+        let text = format!("rank {rank} of {},{foreign} has ended, so this call cannot complete", self.describe());
+        Error::new(if node.goes_on() { MPIX_ERR_PROC_FAILED } else { MPI_ERR_PROC_ABORTED }, text)
     }
 
     /// The error of a wait for a rank that has finalized.

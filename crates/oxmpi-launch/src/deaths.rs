@@ -105,7 +105,7 @@ impl Follow {
         if is_program_alive {
             return None;
         }
-        let status = if self.program.is_none() { sys::status_of_ended(self.leader).unwrap_or(0) } else { 0 };
+        let status = if self.program.is_none() { pid::status_of_ended_child(self.leader).unwrap_or(0) } else { 0 };
         Some(Death { slot: self.slot, end: end_of(block, status), status })
     }
 }
@@ -155,4 +155,13 @@ impl Unreaped {
         };
         gone.into_iter().map(reap).collect()
     }
+}
+
+/// Whom an `MPI_Abort` of a rank ends, as that rank has written it down for itself and the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Doom {
+    /// It says nothing: an error without a handler ends all connected jobs.
+    Nobody,
+    Part,
+    Job,
 }

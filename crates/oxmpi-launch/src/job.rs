@@ -27,7 +27,6 @@ use crate::sys::{self, Pid};
 use crate::watch::{AFTER_FAILURE, AFTER_INTERRUPT, AFTER_LIMIT, AFTER_QUIET_FAILURE, AT_ONCE, Death, Steps, Watch};
 
 use going_on::Deaths;
-pub use going_on::Doom;
 
 pub const TAKEN: [i32; 9] = [
     sys::SIGCHLD,

@@ -279,24 +279,6 @@ pub fn reap(child: Pid) -> Option<i32> {
     (unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == child).then_some(status)
 }
 
-/// The status of a child that has ended, as [`reap`] returns it, without reaping it.
-pub fn status_of_ended(child: Pid) -> Option<i32> {
-    // SAFETY: a zeroed siginfo is valid memory for the kernel to write to; where the child has not ended it stays zeroed, and
-    // the fields of an ended child are those that are read.
-    let (code, status) = unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        let found = libc::waitid(libc::P_PID, child as libc::id_t, &mut info, flags) == 0;
-        Some((info.si_code, info.si_status())).filter(|_| found && info.si_pid() == child)?
-    };
-    const CORE: i32 = 0x80;
-    match code {
-        libc::CLD_EXITED => Some((status & 0xff) << 8),
-        libc::CLD_DUMPED => Some(status | CORE),
-        _ => Some(status),
-    }
-}
-
 /// A child that has ended, without reaping it: its entry in `/proc` stays.
 pub fn ended_child() -> Option<Pid> {
     look_at_children().flatten()

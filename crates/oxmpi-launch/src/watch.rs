@@ -20,8 +20,7 @@ use oxmpi_boot::spawned::Message;
 use oxmpi_lines::{self as lines, Caller, Lines, Site};
 use oxmpi_verdict as rest;
 
-use crate::deaths::Unreaped;
-use crate::job::Doom;
+use crate::deaths::{Doom, Unreaped};
 use crate::mailbox::Mailbox;
 use crate::report::{self, Ending, Failure, Place, Where};
 use crate::start::Ranks;
@@ -229,7 +228,9 @@ impl Watch {
         // believes that only of processes that are still in /proc.
         if self.ranks.segment().goes_on() {
             for pid in strays::children() {
-                let Some(status) = sys::status_of_ended(pid).filter(|_| !self.unreaped.has(pid)) else { continue };
+                let Some(status) = pid::status_of_ended_child(pid).filter(|_| !self.unreaped.has(pid)) else {
+                    continue;
+                };
                 self.heard.extend(self.mailbox.hear());
                 match self.by_pid.get(&pid) {
                     Some(&rank) => self.unreaped.add(pid, rank),

@@ -70,10 +70,10 @@ impl Window {
     /// have to wait for them in turn.
     #[inline]
     fn take(&self, rank: usize, stripe: &Stripe) {
-        if stripe.try_take() {
+        if stripe.try_take(self.rank) {
             return;
         }
-        let wait = || stripe.wait(self.stripe_pauses);
+        let wait = || stripe.wait(self.rank, self.stripe_pauses, |holder| self.is_gone(holder));
         if rank == self.rank && self.is_remote { self.control.while_polling(rank, wait) } else { wait() }
     }
 

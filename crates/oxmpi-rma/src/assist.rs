@@ -227,7 +227,7 @@ impl Window {
     pub(crate) fn own_memory(&self, offset: u64, length: usize) -> Option<*mut u8> {
         let target = &self.targets[self.rank];
         let inside = match self.flavor {
-            Flavor::Dynamic => self.control.attached(self.rank).contains(offset, length as u64),
+            Flavor::Dynamic => self.control.attached(self.rank).contains(offset, length as u64, || false),
             _ => offset <= target.size as u64 && target.size as u64 - offset >= length as u64,
         };
         inside.then(|| target.base.wrapping_add(offset as usize))

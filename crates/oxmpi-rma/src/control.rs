@@ -28,6 +28,19 @@ pub const MAX_ATTACHED: usize = 1 << 15;
 #[repr(C, align(64))]
 struct Lone(AtomicU32);
 
+/// What one rank writes for another one.
+#[repr(C, align(64))]
+struct Cell {
+    count: AtomicU32,
+    /// Whether it holds the lock of the other's memory, shared; see [`Control::try_take`].
+    hold: AtomicU32,
+}
+
+const NO_HOLD: u32 = 0;
+/// The lock is being taken, or given back.
+const CHANGING: u32 = 1;
+const HELD: u32 = 2;
+
 #[repr(C, align(64))]
 struct RankControl {
     /// Rounds of fences that the rank has reached.
@@ -52,6 +65,13 @@ pub struct WindowLock {
 }
 
 const EXCLUSIVE: u32 = 1 << 31;
+
+/// How a dead rank held a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Held {
+    Exclusively,
+    Perhaps,
+}
 
 /// The memory that a rank has attached, ordered by address, behind a version that is odd during
 /// changes.
@@ -95,6 +115,8 @@ impl Layout {
 pub struct Control {
     base: NonNull<u8>,
     layout: Layout,
+    /// Ranks may die without ending the others: it is noted who holds a lock, and nobody asks another rank for help.
+    recovers: bool,
 }
 
 // SAFETY: shared memory that is only ever touched through atomics.
@@ -112,7 +134,13 @@ impl Control {
     /// `base` is aligned to a page and has [`Control::bytes`] of shared memory for as long as this
     /// value lives; all ranks of the window see the same memory.
     pub unsafe fn new(base: NonNull<u8>, ranks: usize, dynamic: bool) -> Control {
-        Control { base, layout: Layout::new(ranks, dynamic) }
+        Control { base, layout: Layout::new(ranks, dynamic), recovers: false }
+    }
+
+    /// The same for ranks that go on when some of them die.
+    #[must_use]
+    pub fn recovering(self, recovers: bool) -> Control {
+        Control { recovers, ..self }
     }
 
     /// # Safety
@@ -129,10 +157,55 @@ impl Control {
         unsafe { self.at(CACHE_LINE + rank * size_of::<RankControl>()) }
     }
 
-    fn cell(&self, table: usize, row: usize, column: usize) -> &AtomicU32 {
+    fn cell(&self, table: usize, row: usize, column: usize) -> &Cell {
         assert!(row < self.layout.ranks && column < self.layout.ranks);
-        // SAFETY: the layout has a word for every row and column at that offset.
-        unsafe { &self.at::<Lone>(table + (row * self.layout.ranks + column) * CACHE_LINE).0 }
+        // SAFETY: the layout has a line for every row and column at that offset.
+        unsafe { self.at(table + (row * self.layout.ranks + column) * CACHE_LINE) }
+    }
+
+    // ---- locks of the ranks of this node ----
+
+    /// Takes the lock of `target` for `origin`, if it is free.
+    pub fn try_take(&self, target: usize, origin: usize, exclusive: bool, polite: bool) -> bool {
+        if exclusive || !self.recovers {
+            return self.lock(target).try_take(origin, exclusive, polite);
+        }
+        let hold = &self.cell(self.layout.completions, target, origin).hold;
+        hold.store(CHANGING, SeqCst);
+        let taken = self.lock(target).try_take(origin, false, polite);
+        hold.store(if taken { HELD } else { NO_HOLD }, SeqCst);
+        taken
+    }
+
+    /// Releases a lock; true when a rank waits and must be woken.
+    pub fn give_back(&self, target: usize, origin: usize, exclusive: bool) -> bool {
+        if exclusive || !self.recovers {
+            return self.lock(target).give_back(exclusive);
+        }
+        let hold = &self.cell(self.layout.completions, target, origin).hold;
+        hold.store(CHANGING, SeqCst);
+        let waited = self.lock(target).give_back(false);
+        hold.store(NO_HOLD, SeqCst);
+        waited
+    }
+
+    /// Takes the lock of `target` away from a rank that has died. An error says that it held the lock exclusively, so that what
+    /// it was changing may be half done, or that nobody can tell whether it held it.
+    pub fn take_from_dead(&self, target: usize, dead: usize) -> Result<(), Held> {
+        let lock = self.lock(target);
+        let exclusive = EXCLUSIVE | dead as u32;
+        if lock.state.compare_exchange(exclusive, 0, SeqCst, SeqCst).is_ok() {
+            return Err(Held::Exclusively);
+        }
+        let hold = &self.cell(self.layout.completions, target, dead).hold;
+        match hold.compare_exchange(HELD, NO_HOLD, SeqCst, SeqCst) {
+            Ok(_) => {
+                lock.state.fetch_sub(1, SeqCst);
+                Ok(())
+            }
+            Err(CHANGING) => Err(Held::Perhaps),
+            Err(_) => Ok(()),
+        }
     }
 
     /// The number of ranks that have left the window and will not access these words again.
@@ -156,19 +229,19 @@ impl Control {
 
     /// How often `target` has exposed its memory to `origin`. Only the target writes it.
     pub fn posts(&self, origin: usize, target: usize) -> &AtomicU32 {
-        self.cell(self.layout.posts, origin, target)
+        &self.cell(self.layout.posts, origin, target).count
     }
 
     /// How often `origin` has completed its accesses to `target`. Only the origin writes it.
     pub fn completions(&self, target: usize, origin: usize) -> &AtomicU32 {
-        self.cell(self.layout.completions, target, origin)
+        &self.cell(self.layout.completions, target, origin).count
     }
 
     /// The assist requests to `target`, one per origin; none among many ranks.
     #[inline]
     pub fn requests(&self, target: usize) -> &[AssistRequest] {
         let ranks = self.layout.ranks;
-        if ranks > MAX_ASSISTED_RANKS || target >= ranks {
+        if ranks > MAX_ASSISTED_RANKS || target >= ranks || self.recovers {
             return &[];
         }
         // SAFETY: the layout has these requests there; the work request of each says which rank may
@@ -340,10 +413,14 @@ impl Attached {
 
     /// Whether `bytes` from `address` on are attached, in one region or in several adjacent ones.
     /// Any rank may ask at any time.
-    pub fn contains(&self, address: u64, bytes: u64) -> bool {
+    /// Nothing is attached any more if its rank is gone.
+    pub fn contains(&self, address: u64, bytes: u64, is_gone: impl Fn() -> bool) -> bool {
         loop {
             if let Some(found) = self.try_contains(address, bytes) {
                 return found;
+            }
+            if is_gone() {
+                return self.try_contains(address, bytes).unwrap_or(false);
             }
             std::thread::yield_now();
         }
@@ -503,17 +580,29 @@ mod tests {
     fn attached_memory_is_found() {
         with_control(2, true, |control| {
             let table = control.attached(1);
-            assert!(!table.contains(100, 1));
+            assert!(!table.contains(100, 1, || false));
             assert_eq!(table.before(100), None);
             table.insert(0, 200, 8);
             table.insert(0, 100, 50);
             assert_eq!((table.before(199), table.before(200)), (Some((0, 100, 50)), Some((1, 200, 8))));
-            assert!(table.contains(100, 50) && table.contains(149, 1) && table.contains(150, 0));
-            assert!(!table.contains(99, 1) && !table.contains(100, 51) && !table.contains(150, 1));
-            assert!(table.contains(200, 8) && !table.contains(201, 8) && !table.contains(u64::MAX, 2));
+            assert!(
+                table.contains(100, 50, || false)
+                    && table.contains(149, 1, || false)
+                    && table.contains(150, 0, || false)
+            );
+            assert!(
+                !table.contains(99, 1, || false)
+                    && !table.contains(100, 51, || false)
+                    && !table.contains(150, 1, || false)
+            );
+            assert!(
+                table.contains(200, 8, || false)
+                    && !table.contains(201, 8, || false)
+                    && !table.contains(u64::MAX, 2, || false)
+            );
             table.remove(0);
             assert_eq!(table.len(), 1);
-            assert!(!table.contains(100, 1) && table.contains(200, 8));
+            assert!(!table.contains(100, 1, || false) && table.contains(200, 8, || false));
         });
     }
 }

@@ -87,8 +87,23 @@ impl Window {
         Err(self.not_open(rank))
     }
 
+    /// No rank may be accessed from now on.
+    pub fn revoke(&mut self) {
+        self.is_revoked = true;
+        self.all_open = false;
+        self.targets.iter_mut().for_each(|target| target.open = Open::Shut);
+    }
+
+    /// An exposure ends although some origins will never complete their accesses.
+    pub fn end_exposure(&mut self) {
+        self.exposure = Exposure::Closed;
+    }
+
     #[cold]
     fn not_open(&self, rank: usize) -> Error {
+        if self.is_revoked {
+            return Error::new(MPIX_ERR_REVOKED, "the window was revoked");
+        }
         let why = match &self.access {
             Access::Started(_) => format!("rank {rank} is not in the group that was given to MPI_Win_start"),
             Access::Locked(_) => format!("rank {rank} is not locked, others are"),
@@ -168,7 +183,7 @@ impl Window {
     }
 
     fn set(&mut self, access: Access) {
-        self.all_open = matches!(access, Access::Fenced) || access.is_locked_all();
+        self.all_open = (matches!(access, Access::Fenced) || access.is_locked_all()) && !self.is_revoked;
         self.touched = false;
         self.access = access;
     }
@@ -404,7 +419,7 @@ impl Window {
             return Ok(Unlocked::Far(there, open != Open::Unchecked));
         }
         match target.filter(|_| open != Open::Unchecked) {
-            Some(rank) if self.control.lock(rank).give_back(open == Open::Exclusive) => Ok(Unlocked::Wake),
+            Some(rank) if self.control.give_back(rank, self.rank, open == Open::Exclusive) => Ok(Unlocked::Wake),
             Some(_) => Ok(Unlocked::Nothing),
             None => {
                 // The fence that taking and releasing a lock would imply.
@@ -418,7 +433,7 @@ impl Window {
     /// deadlock. Returns the rank whose lock was not free.
     pub fn try_lock_all(&self, node: &NodeMemory, polite: bool) -> std::result::Result<(), usize> {
         for rank in self.near_ranks() {
-            if !self.control.lock(rank).try_take(self.rank, false, polite) {
+            if !self.control.try_take(rank, self.rank, false, polite) {
                 if self.release_locks(rank) {
                     self.wake_all(node);
                 }
@@ -432,7 +447,7 @@ impl Window {
     pub fn release_locks(&self, end: usize) -> bool {
         let mut waited = false;
         for rank in self.near_ranks().take_while(|&rank| rank < end) {
-            waited |= self.control.lock(rank).give_back(false);
+            waited |= self.control.give_back(rank, self.rank, false);
         }
         waited
     }

@@ -107,6 +107,9 @@ pub struct Window {
     number: Option<u64>,
     /// The agents of all ranks that are elsewhere, each once.
     far: Box<[ServedBy]>,
+    ends: Option<Ends>,
+    /// No rank may be accessed any more.
+    is_revoked: bool,
 }
 
 /// A rank's memory, as this process accesses it.
@@ -216,18 +219,41 @@ pub struct WindowSpec {
     pub others: Vec<Option<(Mapping, usize)>>,
     /// The number of a window that has ranks on several nodes.
     pub number: Option<u64>,
+    /// Tells whether a rank has ended, if the others go on then.
+    pub ends: Option<Ends>,
 }
 
+/// Tells whether a rank of a window has ended.
+pub type Ends = Box<dyn Fn(usize) -> bool + Send + Sync>;
+
 impl Window {
+    /// Whether a rank has ended, in a job that goes on.
+    #[cold]
+    pub(crate) fn is_gone(&self, rank: usize) -> bool {
+        self.ends.as_ref().is_some_and(|has_ended| rank < self.size() && has_ended(rank))
+    }
+
     /// # Safety
     /// The mapping begins with [`Control::bytes`] zeroes for this window alone, and the memory of
     /// the members follows; the program's memory stays valid until the window is freed.
     pub unsafe fn new(spec: WindowSpec) -> Window {
-        let WindowSpec { flavor, rank, no_locks, members, separate, granularity, single_copy, mapping, others, number } =
-            spec;
+        let WindowSpec {
+            flavor,
+            rank,
+            no_locks,
+            members,
+            separate,
+            granularity,
+            single_copy,
+            mapping,
+            others,
+            number,
+            ends,
+        } = spec;
         let size = members.len();
         // SAFETY: the mapping begins with that many zeroes for this window alone, and the window keeps it.
-        let control = unsafe { Control::new(mapping.base(), size, flavor == Flavor::Dynamic) };
+        let control =
+            unsafe { Control::new(mapping.base(), size, flavor == Flavor::Dynamic) }.recovering(ends.is_some());
         let at = |member: &WindowMember| mapping.base().as_ptr().wrapping_add(member.offset);
         let library_gave = matches!(flavor, Flavor::Allocate | Flavor::Shared);
         let mut far: Vec<ServedBy> = members.iter().filter_map(|member| member.agent).collect();
@@ -296,6 +322,8 @@ impl Window {
             _others: others,
             number,
             far: far.into(),
+            ends,
+            is_revoked: false,
         };
         window.synchronize_copies();
         window
@@ -383,7 +411,9 @@ impl Window {
         }
         let start = usize::try_from(disp.checked_mul(target.unit)?).ok()?;
         let inside = match self.flavor {
-            Flavor::Dynamic => self.control.attached(number).contains(start as u64, bytes as u64),
+            Flavor::Dynamic => {
+                self.control.attached(number).contains(start as u64, bytes as u64, || self.is_gone(number))
+            }
             _ => start <= target.size && target.size - start >= bytes,
         };
         if !inside {

@@ -116,7 +116,7 @@ impl Window {
             return Err(not_attached(rank, from, bytes));
         };
         let table = self.control.attached(rank);
-        if all == 0 || table.contains(first, all) {
+        if all == 0 || table.contains(first, all, || self.is_gone(rank)) {
             return Ok(());
         }
         let buf = Region::typed(std::ptr::without_provenance_mut(disp as usize), count, datatype);
@@ -124,7 +124,7 @@ impl Window {
         let mut pieces = Vec::new();
         while cursor.iovecs(&buf, &mut pieces, PIECES_AT_A_TIME, usize::MAX) > 0 {
             for (address, bytes) in pieces.drain(..) {
-                if !table.contains(address as u64, bytes as u64) {
+                if !table.contains(address as u64, bytes as u64, || self.is_gone(rank)) {
                     return Err(not_attached(rank, address as i128, bytes as i128));
                 }
             }

@@ -221,6 +221,9 @@ fn refused(why: &io::Error) -> Error {
             MPI_ERR_RMA_RANGE,
             "the memory of the window is no longer mapped in its process, or the local buffer is not valid memory",
         ),
+        None if why.kind() == io::ErrorKind::ConnectionAborted => {
+            Error::new(MPIX_ERR_PROC_FAILED, "the target has ended, and its memory is gone")
+        }
         _ => Error::new(MPI_ERR_OTHER, format!("the target's memory cannot be reached: {why}")),
     }
 }

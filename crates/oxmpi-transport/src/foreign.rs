@@ -16,6 +16,7 @@ use crate::node_memory::NodeMemory;
 use crate::outgoing::Outgoing;
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::arena::{Area, Mapping};
+use oxmpi_base::death_log::End;
 use oxmpi_base::foreign_senders::{FOREIGN_SENDERS, Phase};
 use oxmpi_base::ids::{NodeId, Peer, Slot};
 use oxmpi_base::lifeline;
@@ -130,14 +131,14 @@ impl NodeMemory {
         !self.foreign.jobs.is_empty()
     }
 
-    /// Whether processes are known whose end this one has to look for by itself: `mpirun` ends the job when a rank of it
-    /// ends on this node.
+    /// Whether processes are known whose end this one has to look for by itself, or ranks have ended in a job that goes on:
+    /// otherwise `mpirun` ends the job when a rank of it ends on this node.
     pub fn may_lose_peers(&self) -> bool {
         #[cfg(feature = "sim")]
         if self.sim.is_some() {
             return true;
         }
-        self.knows_foreign()
+        self.knows_foreign() || self.handled.any()
     }
 
     /// The index of a foreign process among those that are known.
@@ -384,6 +385,14 @@ impl NodeMemory {
             Some(_) => return is_broken(peer).then_some(Ended::Died),
             None => {}
         }
+        if let Some((segment, slot)) = self.home(peer)
+            && segment.goes_on()
+        {
+            let end =
+                (0..segment.deaths()).filter_map(|index| segment.death(index)).find(|end| end.slot == slot.index());
+            let broken = is_broken(peer).then_some(Ended::Died);
+            return broken.or(end.map(|end| if end.end == End::Failed { Ended::Died } else { Ended::Finalized }));
+        }
         let block = self.block_of_foreign(peer);
         // In this order: a process that finalizes says so before it ends.
         let lives = lifeline::process_lives(block.pid.load(Relaxed));
@@ -402,15 +411,18 @@ impl NodeMemory {
         if let Some(sim) = &self.sim {
             return (peer.is_far() && sim.life(peer) == crate::Life::Dead).then_some(Ended::Died);
         }
-        self.place(peer).and_then(|index| self.foreign.known.get(index)?.as_ref())?.ended
+        match peer.slot() {
+            Some(slot) => self.handled.end_of(slot.index()),
+            None => self.place(peer).and_then(|index| self.foreign.known.get(index)?.as_ref())?.ended,
+        }
     }
 
-    /// Whether a far process was found to have ended.
+    /// Whether a process is known to have ended.
     pub fn has_ended(&self, peer: Peer) -> bool {
         self.ended(peer).is_some()
     }
 
-    /// Whether a far process was found to have ended without `MPI_Finalize`.
+    /// Whether a process is known to have ended without `MPI_Finalize`.
     pub fn has_died(&self, peer: Peer) -> bool {
         self.ended(peer) == Some(Ended::Died)
     }
@@ -418,7 +430,7 @@ impl NodeMemory {
     /// Whether a process that shares memory with this one is still running, according to the
     /// kernel.
     pub(crate) fn is_alive(&self, peer: Peer) -> bool {
-        let block = self.home(peer).map(|(segment, slot)| segment.rank(slot.index()));
+        let block = self.home(peer).filter(|_| !self.has_ended(peer)).map(|(segment, slot)| segment.rank(slot.index()));
         block.is_some_and(|block| lifeline::process_lives(block.pid.load(Relaxed)))
     }
 
@@ -439,7 +451,8 @@ impl Incoming {
     pub fn see_foreign_senders(&mut self, node: &mut NodeMemory) {
         let me = node.slot().index();
         let rung = node.segment().foreign_bell(me).load(Acquire);
-        let mut look_again = false;
+        // Deaths and revocations ring the same bell. The process sees to them later, wherever this was called.
+        let mut look_again = node.has_news();
         for index in (0..self.sender_rings.len()).rev() {
             look_again |= !self.close_sender_ring(node, index);
         }

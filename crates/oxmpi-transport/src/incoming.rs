@@ -156,6 +156,11 @@ impl Incoming {
         }
     }
 
+    /// Reads nothing more from a process that has ended.
+    pub fn close(&mut self, peer: Peer) {
+        self.receive_no_more_from(peer);
+    }
+
     pub(crate) fn receive_no_more_from(&mut self, peer: Peer) {
         match peer.slot() {
             Some(slot) => self.local[slot.index()] = None,

@@ -15,6 +15,7 @@
 //! transfer/       messages that wait with their sender, and how their bytes move
 //! node_memory.rs  facts and memory of the node, without messages
 //! foreign.rs      processes of other jobs on the node
+//! deaths.rs       ranks of the job that have ended, where it goes on
 //! ports.rs        numbers by which a process accepts connections
 //! table.rs        a value for every peer
 //! local.rs        copies within this process
@@ -24,6 +25,7 @@
 mod arm;
 pub mod board;
 mod caps;
+mod deaths;
 mod end;
 mod far;
 mod foreign;

@@ -4,7 +4,7 @@
 //! No message goes through this type: it has no ring. Boards, windows and waits use it for facts
 //! and memory of the node; the engine sends messages through [`Links`](crate::Links).
 
-use crate::foreign::ForeignProcesses;
+use crate::foreign::{Ended, ForeignProcesses};
 use oxmpi_base::arena::{Area, Arena};
 use oxmpi_base::finding_log::FindingLog;
 use oxmpi_base::ids::{Peer, Slot};
@@ -31,9 +31,34 @@ pub struct NodeMemory {
     arena: Arena,
     segment: Arc<Segment>,
     pub(crate) foreign: Box<ForeignProcesses>,
+    pub(crate) handled: Handled,
     /// The simulated network that this process is on.
     #[cfg(feature = "sim")]
     pub(crate) sim: Option<crate::sim::SimNode>,
+}
+
+/// The deaths and revoked contexts that this process has handled; see `deaths.rs`.
+pub(crate) struct Handled {
+    pub(crate) deaths: usize,
+    /// How the process of each slot has ended; empty before the first death.
+    pub(crate) ends: Box<[Option<Ended>]>,
+    pub(crate) revoked: usize,
+}
+
+impl Handled {
+    pub(crate) fn nothing() -> Handled {
+        Handled { deaths: 0, ends: Box::default(), revoked: 0 }
+    }
+
+    /// Whether any process has ended.
+    #[inline]
+    pub(crate) fn any(&self) -> bool {
+        self.deaths > 0
+    }
+
+    pub(crate) fn end_of(&self, slot: usize) -> Option<Ended> {
+        self.ends.get(slot).copied().flatten()
+    }
 }
 
 impl NodeMemory {
@@ -55,6 +80,7 @@ impl NodeMemory {
             arena,
             segment,
             foreign,
+            handled: Handled::nothing(),
             #[cfg(feature = "sim")]
             sim: None,
         };
@@ -110,6 +136,10 @@ impl NodeMemory {
     /// Whether the processes of the job go on when some of them die.
     pub fn goes_on(&self) -> bool {
         self.segment.goes_on()
+    }
+
+    pub(crate) fn shared_segment(&self) -> Arc<Segment> {
+        Arc::clone(&self.segment)
     }
 
     pub(crate) fn segment(&self) -> &Segment {
@@ -298,13 +328,23 @@ impl NodeMemory {
     pub fn copy_from(&self, peer: Peer, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
         let pid = self.pid_of(peer)?;
         // SAFETY: `local` comes from the target of a pending receive.
-        unsafe { cma::read(pid, local, remote) }
+        unsafe { cma::read(pid, local, remote) }.map_err(|error| self.why_no_copy(error))
     }
 
     /// Copies from our memory to `peer`'s; may move fewer bytes than asked for.
     pub fn copy_to(&self, peer: Peer, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
         let pid = self.pid_of(peer)?;
         // SAFETY: `local` comes from the source of a pending send; `remote` from the offer cell that its receiver took.
-        unsafe { cma::write(pid, local, remote) }
+        unsafe { cma::write(pid, local, remote) }.map_err(|error| self.why_no_copy(error))
+    }
+
+    /// In a job that goes on after deaths, a process that is not there any more has aborted its connections.
+    #[cold]
+    fn why_no_copy(&self, error: io::Error) -> io::Error {
+        const NO_SUCH_PROCESS: i32 = 3;
+        match error.raw_os_error() {
+            Some(NO_SUCH_PROCESS) if self.goes_on() => io::ErrorKind::ConnectionAborted.into(),
+            _ => error,
+        }
     }
 }

@@ -107,7 +107,7 @@ pub fn node_number(call: &Call, guard: &mut Guard, comm: Comm) -> Result<u32> {
         false => comm::mix([id.job.host, u64::from(id.node.number())].into_iter()),
     };
     let own = comm::own_peer(guard);
-    let participants = guard.comm_mut(comm)?.participants(own);
+    let participants = guard.comm_mut(comm)?.participants(own)?;
     let places = comm::run_agreement(call, guard, |io| async move { io.gather(&participants, &[place]).await })?;
     Ok(places.iter().position(|&other| other == place).unwrap_or(0) as u32)
 }

@@ -118,7 +118,7 @@ pub fn comm_dup_with_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<Com
     // Also when a callback refused: the others must not wait for this process.
     let mut guard = cx.enter()?;
     let own = comm::own_peer(&guard);
-    let participants = guard.comm_mut(comm)?.participants(own);
+    let participants = guard.comm_mut(comm)?.participants(own)?;
     let context = comm::run_agreement(cx, &mut guard, |io| contexts::agree(io, participants, 0))?;
     let Original { made, attributes } = original?;
     LIBRARY.errhandlers().share(made.errhandler);
@@ -136,7 +136,7 @@ pub fn comm_idup_with_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<(C
     let original = original(cx, comm, info);
     let mut guard = cx.enter()?;
     let own = comm::own_peer(&guard);
-    let participants = guard.comm_mut(comm)?.participants(own);
+    let participants = guard.comm_mut(comm)?.participants(own)?;
     let Original { made, attributes } = match original {
         Ok(original) => original,
         Err(error) => {
@@ -229,14 +229,7 @@ pub fn comm_disconnect(cx: &Call, comm: &Cell<Comm>) -> Result<()> {
         let at_work = process.engine.is_at_work_on(context) || process.performs_on(context);
         (done && !process.engine.is_busy() && !at_work).then_some(())
     })?;
-    let everybody = guard.comm(handle)?.everybody();
-    if guard.knows_foreign(&everybody) {
-        // No process forgets the other job before all have received their messages.
-        let own = comm::own_peer(&guard);
-        let participants = guard.comm_mut(handle)?.participants(own);
-        guard.prepare_to_leave(context);
-        comm::run_agreement(cx, &mut guard, |io| async move { io.part(&participants).await })?;
-    }
+    comm::part(cx, &mut guard, handle)?;
     drop(guard);
     let mismatch = comm::remove(cx, handle, |error| raise::tell(cx, On::Comm(handle), error))?;
     comm.set(MPI_COMM_NULL);

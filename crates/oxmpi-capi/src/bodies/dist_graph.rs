@@ -103,7 +103,7 @@ pub fn dist_graph_create(
         described(size, sources, degrees, destinations, weights)
     });
     let (own, positions) = (comm::own_peer(&guard), positions(&guard, comm_old, reorder)?);
-    let participants = guard.comm_mut(comm_old)?.participants(own);
+    let participants = guard.comm_mut(comm_old)?.participants(own)?;
     let made = comm::run_agreement(cx, &mut guard, |io| distributed::create(io, participants, described, positions))?;
     let handle = add(&mut guard, comm_old, made, &given)?;
     Ok(handle)
@@ -154,7 +154,7 @@ pub fn dist_graph_create_adjacent(
         Ok(Adjacency { incoming, outgoing, weighted })
     });
     let (own, positions) = (comm::own_peer(&guard), positions(&guard, comm_old, reorder)?);
-    let participants = guard.comm_mut(comm_old)?.participants(own);
+    let participants = guard.comm_mut(comm_old)?.participants(own)?;
     let made =
         comm::run_agreement(cx, &mut guard, |io| distributed::create_adjacent(io, participants, described, positions))?;
     let handle = add(&mut guard, comm_old, made, &given)?;

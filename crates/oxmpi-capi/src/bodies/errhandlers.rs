@@ -4,10 +4,10 @@ use crate::args::null_pointer;
 use crate::call::{Call, On};
 use crate::library::LIBRARY;
 use crate::raise;
-use oxmpi_abi::Result;
 use oxmpi_abi::callbacks::*;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
+use oxmpi_abi::{Error, Result};
 use oxmpi_core::callback::{Callback, ErrorFunction};
 use oxmpi_core::errhandler::Target;
 use std::cell::Cell;
@@ -38,7 +38,7 @@ fn hand_out(handler: Errhandler) -> Errhandler {
 /// The program calls a handler itself.
 fn invoke(cx: &Call, on: On, code: c_int) {
     let text = LIBRARY.errors().string_of(code).unwrap_or_else(|| format!("error code {code}, which is not known"));
-    raise::call_handler(cx.fun, on, code, &text);
+    raise::call_handler(cx.fun, on, code, Error::new(MPI_SUCCESS, text));
 }
 
 pub fn errhandler_free(errhandler: &Cell<Errhandler>) -> Result<()> {

@@ -101,7 +101,7 @@ fn by_what_divides(cx: &Call, guard: &mut Guard, comm: Comm, node: u32) -> Resul
     let here = |instance: u32| u64::from(on_node(node, instance));
     let place = RESOURCES.map(|(_, resource)| resource.instance(&cpus).map_or(NOWHERE, here));
     let own = comm::own_peer(guard);
-    let participants = guard.comm_mut(comm)?.participants(own);
+    let participants = guard.comm_mut(comm)?.participants(own)?;
     let places = comm::run_agreement(cx, guard, |io| async move { io.gather(&participants, &place).await })?;
     for (level, (name, _)) in RESOURCES.iter().enumerate() {
         let mine = place[level];

@@ -38,7 +38,7 @@ pub fn intercomm_create(
     let leads = found.rank == local_leader;
     let own = comm::own_peer(&guard);
     let bridge = leads.then(|| bridge(cx, &guard, own, peer_comm, remote_leader, tag)).transpose();
-    let near = guard.comm_mut(local_comm)?.participants(own).led_by(leader);
+    let near = guard.comm_mut(local_comm)?.participants(own)?.led_by(leader);
     let Joined { context, far } = comm::join(cx, &mut guard, near, group.clone(), bridge)?;
     let handle = comm::add(&mut guard, local_comm, context, far.into(), Some(group))?;
     Ok(handle)
@@ -74,7 +74,7 @@ pub fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int) -> Result<Comm> 
     let found = inter(&guard, intercomm)?;
     let (near, far) = (found.local_group().clone(), found.group.clone());
     let own = comm::own_peer(&guard);
-    let participants = guard.comm_mut(intercomm)?.participants(own);
+    let participants = guard.comm_mut(intercomm)?.participants(own)?;
     let first_is_near = participants.members.peer(Rank::new(0)) == near.peer(Rank::new(0));
     let all = participants.members.clone();
     let (context, said) =

@@ -91,15 +91,7 @@ pub fn query_thread(cx: &Call) -> Result<c_int> {
 }
 
 pub fn abort(comm: Comm, errorcode: c_int) -> Result<()> {
-    let mut of = String::from("the program");
-    if let Some(guard) = library::enter()
-        && let Ok(comm) = guard.comm(comm)
-    {
-        of = comm.describe();
-        if !comm.is_inter() {
-            guard.engine.node().doom(&comm.local_group().iter().collect::<Vec<_>>());
-        }
-    }
+    let of = library::enter().and_then(|guard| guard.doom(comm)).unwrap_or_else(|| String::from("the program"));
     raise::say(&format!("{}: MPI_Abort({of}, {errorcode})\n", raise::process_name()));
     raise::abort(errorcode)
 }

@@ -4,7 +4,7 @@
 use super::{Agreement, Answer, Awaited, Order, Question, word};
 use crate::liveness::{absent, died};
 use crate::process::Process;
-use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
+use oxmpi_abi::constants::MPI_ERR_OTHER;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::Peer;
@@ -35,7 +35,7 @@ impl Process {
                         Err(dead.or(failure).unwrap_or_else(sender))
                     }
                     // The sender has died in the middle of it.
-                    Some(error) if error.class() == MPI_ERR_PROC_ABORTED => Err(dead.unwrap_or(error)),
+                    Some(error) if error.is_of_failure() => Err(dead.unwrap_or(error)),
                     Some(error) => Err(garbled(error.text())),
                     None if outcome.status.bytes() != expected => Err(garbled("a message is too short")),
                     None => Ok(bytes.as_slice().chunks_exact(8).map(word).collect()),
@@ -103,7 +103,7 @@ impl Process {
     /// Why a receive will never complete, if the sender has ended or one of the members has died.
     fn dead_in(&self, awaited: &Awaited) -> Option<Error> {
         let node = self.engine.node();
-        if !node.may_lose_peers() {
+        if !node.may_lose_peers() && !self.failures.any() {
             return None;
         }
         let Awaited { pattern, members, .. } = awaited;

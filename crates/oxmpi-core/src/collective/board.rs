@@ -66,6 +66,13 @@ impl BoardOperation {
         self.stage.group.iter()
     }
 
+    /// Whoever waits at its board shall wait no longer.
+    pub(crate) fn break_up(&self, wake: impl FnMut(Peer)) {
+        if let Some(board) = &*self.board() {
+            board.break_up(wake);
+        }
+    }
+
     fn board(&self) -> MutexGuard<'_, Option<Box<SharedBoard>>> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,7 +8,7 @@ use crate::process::Process;
 use crate::request::Promise;
 use crate::wait::mismatch::Here;
 use oxmpi_abi::Error;
-use oxmpi_abi::constants::{MPI_ERR_PROC_ABORTED, MPI_ERR_TRUNCATE};
+use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_coll::plan::{Piece, Region, Side, Step};
 use oxmpi_datatype::Source;
 use oxmpi_transport::local;
@@ -61,7 +61,7 @@ impl Process {
             Some(error) => {
                 let stage = run.stage();
                 let error = self.true_cause(stage.comm_context(), [&stage.group, &stage.local], error);
-                if error.class() == MPI_ERR_PROC_ABORTED {
+                if error.is_of_failure() {
                     return Turn::Done(Err(error));
                 }
                 // The message may belong to another call, in which a rank may still wait.
@@ -140,6 +140,7 @@ impl Process {
         let mut run = Run::new(bound_plan);
         run.promise = Some(Arc::clone(&promise));
         self.runs.push(Background::Plan(run));
+        self.sweep_runs();
         self.progress_runs();
         promise
     }
@@ -175,6 +176,7 @@ impl Process {
             }
         }
         self.runs = runs;
+        self.sweep_again();
         moved || self.runs.len() < before
     }
 

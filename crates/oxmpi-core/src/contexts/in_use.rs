@@ -42,6 +42,9 @@ impl Process {
                 Body::Once(_) | Body::Sent | Body::Generalized(_) => false,
             })
             || self.performs_on(context)
+            || self.failures.is_revoked(context)
+            || self.old_places.iter().any(|old| old.context == context)
+            || self.votes.iter().any(|vote| vote.context == context)
             || self.engine.uses_context(context)
     }
 }

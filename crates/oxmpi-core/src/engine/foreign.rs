@@ -3,7 +3,7 @@
 
 use super::ops::{Op, OpId};
 use super::send::Route;
-use super::{Assembly, Engine, Messages, PeerState};
+use super::{Assembly, Engine, Messages, PeerState, Queued};
 use crate::matching::{Envelope, MessageId, Pattern};
 use oxmpi_abi::Error;
 use oxmpi_base::address::{JobId, ProcessId};
@@ -40,7 +40,8 @@ impl Engine {
     pub(super) fn see_foreign_senders(&mut self) -> bool {
         self.rx.see_foreign_senders(self.messages.tx.node_mut());
         self.forget_deserted();
-        self.rx.has_network() && self.progress_network(false)
+        self.messages.has_news = self.node().has_news();
+        self.messages.has_news | (self.rx.has_network() && self.progress_network(false))
     }
 
     /// Leaves the jobs of which no process is used here or named by the caller; returns those that were
@@ -132,7 +133,8 @@ impl Messages {
 
     /// The foreign processes that an operation under way or an unreceived message names.
     fn held(&self) -> BTreeSet<Peer> {
-        let busy = |state: &PeerState| !state.queue.is_empty() || !matches!(state.assembly, Assembly::None);
+        let waits = |state: &PeerState| state.queue.front().is_some_and(|first| !matches!(first, Queued::Ended));
+        let busy = |state: &PeerState| waits(state) || !matches!(state.assembly, Assembly::None);
         let peers = self.peers.iter().filter(|(_, state)| busy(state)).map(|(peer, _)| peer);
         let messages = self.unexpected.iter().map(|(_, _, message)| message.from);
         let all = self.ops.pending_sends().chain(self.ops.moving_peers()).chain(peers).chain(messages);
@@ -149,40 +151,6 @@ impl Messages {
             .map(|(id, _, _)| id)
             .collect();
         gone.into_iter().for_each(|id| self.forget(id));
-    }
-
-    /// Ends all operations with a dead peer with an error.
-    pub fn end_with_dead(&mut self, dead: Peer, error: &Error) {
-        self.peers.at(dead).queue.clear();
-        self.waiting_queues.retain(|&state| state != dead);
-        let assembling = match std::mem::take(&mut self.peers.at(dead).assembly) {
-            Assembly::Receive(op, _) => Some(op),
-            Assembly::Store(message, _) => {
-                // Its rest will never come, so no receive may match it.
-                self.forget(message);
-                None
-            }
-            Assembly::None | Assembly::Discard(_) => None,
-        };
-        let with_dead = |op: &Op| match op {
-            Op::Send(send) => send.peer() == dead,
-            Op::Recv(recv) => recv.moves_from() == Some(dead),
-            _ => false,
-        };
-        for op in self.ops.find(with_dead).into_iter().chain(assembling) {
-            let quiet = self.abort_transfer(op);
-            self.ops.fail(op, error.clone(), quiet);
-        }
-    }
-
-    /// Ends posted receives that only a dead process could have matched with an error.
-    pub fn end_posted(&mut self, is_hopeless: impl Fn(&Pattern) -> bool, error: &Error) {
-        let hopeless: Vec<_> =
-            self.posted.iter().filter(|(_, pattern, _)| is_hopeless(pattern)).map(|(id, _, &op)| (id, op)).collect();
-        for (id, op) in hopeless {
-            self.posted.cancel(id);
-            self.ops.fail(op, error.clone(), Quiet::unshared());
-        }
     }
 
     /// What an operation waits for, if nothing has been done for it yet.

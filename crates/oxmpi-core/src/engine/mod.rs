@@ -11,6 +11,7 @@
 //! network.rs    messages between nodes
 //! calls.rs      in which collective call processes of other nodes wait
 //! foreign.rs    processes of other jobs come and go
+//! ended.rs      what is left of processes that have ended, and of contexts that were revoked
 //! quiet.rs      whether anything moves by itself
 //! ops.rs        operations under way, and how they ended
 //! ```
@@ -19,6 +20,7 @@
 //! user. The caller waits, so that it can let other threads in.
 
 mod calls;
+mod ended;
 mod foreign;
 mod here;
 mod loopback;
@@ -94,6 +96,8 @@ pub struct Messages {
     call_records: Vec<CallRecord>,
     /// The number of packets about transfers.
     told: u64,
+    /// Processes have ended, or contexts were revoked, and the caller has not been told.
+    has_news: bool,
 }
 
 impl Deref for Engine {
@@ -128,6 +132,8 @@ struct PeerState {
 enum Queued {
     Message(OpId),
     Control(Control),
+    /// The peer has ended: nothing is sent to it any more. It stays first in the queue, so that no send takes the short way.
+    Ended,
 }
 
 /// The destination of the rest of a message that comes in parts.
@@ -165,6 +171,7 @@ impl Engine {
             calls: calls::CallNews::default(),
             call_records: Vec::new(),
             told: 0,
+            has_news: false,
         };
         Engine { rx, messages, first_sender: 0, last_sender: here::LastSender::default() }
     }
@@ -360,6 +367,9 @@ impl Messages {
     /// Packets about transfers pass messages that wait, but for one that has begun: the peer of a long message shall not
     /// wait for short ones that find no room.
     fn enqueue_control(&mut self, peer: Peer, control: Control) {
+        if self.has_queue_ended(peer) {
+            return;
+        }
         let queue = &mut self.peers.at(peer).queue;
         if queue.is_empty() {
             return self.enqueue(peer, Queued::Control(control));
@@ -403,6 +413,7 @@ impl Messages {
             let sent = match *item {
                 Queued::Control(control) => self.tx.tell(peer, &control).is_ok(),
                 Queued::Message(op) => self.push_message(op),
+                Queued::Ended => false,
             };
             if !sent {
                 break;

@@ -7,6 +7,7 @@ use super::protocol::{self, Mode, Protocol};
 use super::{Messages, Queued, SYNC};
 use crate::check;
 use crate::explain;
+use crate::liveness::died;
 use crate::matching::MessageId;
 use crate::record;
 use oxmpi_base::valgrind;
@@ -185,6 +186,10 @@ impl Messages {
     }
 
     fn queue(&mut self, peer: Peer, op: OpId) {
+        if self.has_queue_ended(peer) {
+            let error = died(self.tx.node(), peer, None);
+            return self.ops.fail(op, error, Quiet::unshared());
+        }
         self.enqueue(peer, Queued::Message(op));
         if self.peers.at(peer).queue.len() == 1 {
             self.push_queues();

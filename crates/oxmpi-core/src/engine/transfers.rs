@@ -7,6 +7,7 @@ use super::recv::{self, Message, RecvOp};
 use super::send::{self, SendOp};
 use super::{Arrived, Messages, protocol};
 use crate::explain;
+use crate::liveness::died;
 use oxmpi_transport::transfer::{Answer, Begun, OPERATION_WORD, Quiet, RemoteOffer, RemoteRegion, Step};
 use oxmpi_transport::{Packet, Peer};
 
@@ -20,6 +21,10 @@ impl Messages {
         region: RemoteRegion,
         bytes: u64,
     ) {
+        if self.has_queue_ended(peer) {
+            let error = died(self.tx.node(), peer, None);
+            return self.ops.fail(op, error, Quiet::unshared());
+        }
         let Some(recv) = self.ops.recv_mut(op) else { return };
         let control = match self.tx.receive(peer, offer, region, bytes, op.word(), &recv.buf) {
             Begun::Moving { transfer, control, how } => {

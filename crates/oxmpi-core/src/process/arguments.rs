@@ -61,6 +61,9 @@ impl Process {
         if tag < 0 {
             return Err(bad_tag(tag, false));
         }
+        if comm.trouble.is_some() {
+            comm.check_not_revoked()?;
+        }
         if (dest as u32) < comm.size() as u32 {
             let peer = comm.peer(dest);
             return Ok(Some(Route { peer, context: comm.context, source: comm.rank, tag, signature: Signature::NONE }));
@@ -73,6 +76,9 @@ impl Process {
     pub fn pattern(&self, comm: &Comm, source: i32, tag: i32) -> Result<Option<Pattern>> {
         if tag < 0 && tag != MPI_ANY_TAG {
             return Err(bad_tag(tag, true));
+        }
+        if comm.trouble.is_some() {
+            comm.check_not_revoked()?;
         }
         if (source as u32) < comm.size() as u32 || source == MPI_ANY_SOURCE {
             return Ok(Some(Pattern { context: comm.context, source, tag }));

@@ -124,7 +124,7 @@ impl Process {
     fn reap_boards(&mut self) {
         let memory = self.engine.node_mut();
         self.left_boards.retain(|board| {
-            let deserted = board.is_deserted();
+            let deserted = board.is_deserted(|member| memory.has_died(member));
             if deserted {
                 memory.release(board.area());
             }

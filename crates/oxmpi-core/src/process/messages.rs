@@ -75,7 +75,9 @@ impl Process {
                 done()
             }
             Start::Recv { pattern, buf, expected } => {
-                Active::Recv(self.engine.recv_as(*pattern, buf.clone(), expected.clone()))
+                let op = self.engine.recv_as(*pattern, buf.clone(), expected.clone());
+                self.end_if_lost(op);
+                Active::Recv(op)
             }
             Start::Collective(bound_plan) => Active::Promise(self.perform_later(Arc::clone(bound_plan))),
             Start::OnBoard(operation) => Active::Promise(self.start_kept(operation)?),

@@ -25,6 +25,15 @@ impl Process {
         self.comms.get(handle).ok_or_else(|| self.bad_comm(handle))
     }
 
+    /// Says which processes the `MPI_Abort` of a communicator is to end, and returns its description.
+    pub fn doom(&self, handle: handle::Comm) -> Option<String> {
+        let comm = self.comm(handle).ok()?;
+        if !comm.is_inter() {
+            self.engine.node().doom(&comm.local_group().iter().collect::<Vec<_>>());
+        }
+        Some(comm.describe())
+    }
+
     pub fn comm_mut(&mut self, handle: handle::Comm) -> Result<&mut Comm> {
         match self.comms.get(handle) {
             None => Err(self.bad_comm(handle)),

@@ -22,6 +22,10 @@ impl Process {
         self.contexts.release(comm.context);
         self.forget_calls(comm.context);
         comm.is_first = self.comes_first(&comm.group, comm.local.as_ref());
+        comm.reach = comm.group.len() as u32;
+        if let Some(error) = self.trouble_of(&comm) {
+            comm.is_in_trouble(error);
+        }
         let Ok(raw) = self.comms.made.try_insert(comm) else {
             bail!(MPI_ERR_NO_SPACE, "no handles are left for communicators");
         };
@@ -34,7 +38,7 @@ impl Process {
 
     /// Whether the local group of an intercommunicator comes first, in an order that all processes
     /// agree on.
-    fn comes_first(&self, group: &Ranks, local: Option<&Ranks>) -> bool {
+    pub(crate) fn comes_first(&self, group: &Ranks, local: Option<&Ranks>) -> bool {
         let id = |group: &Ranks| (!group.is_empty()).then(|| self.engine.node().id_of(group.peer(Rank::new(0))));
         local.is_none_or(|local| id(local) < id(group))
     }
@@ -62,6 +66,7 @@ impl Process {
         if let Some(pool) = comm.buffer.take() {
             pool.abandon(&mut self.engine);
         }
+        self.leave_votes(&comm);
         if let Board::Ready(node) = std::mem::replace(&mut comm.board, Board::Refused) {
             self.leave_board(*node);
         }
@@ -69,6 +74,25 @@ impl Process {
             self.forget_collectives(comm.context);
         }
         Ok(comm)
+    }
+
+    /// A communicator that was made without members gets them; nothing if it was freed.
+    pub(crate) fn give_members(
+        &mut self,
+        handle: handle::Comm,
+        context: u32,
+        group: Ranks,
+        local: Option<Ranks>,
+        is_first: bool,
+    ) {
+        let Some(comm) = self.comms.made.get_mut(handle.0) else { return };
+        comm.context = context;
+        comm.reach = group.len() as u32;
+        (comm.group, comm.local, comm.is_first) = (group, local, is_first);
+        let trouble = self.comms.made.get(handle.0).and_then(|comm| self.trouble_of(comm));
+        if let (Some(error), Some(comm)) = (trouble, self.comms.made.get_mut(handle.0)) {
+            comm.is_in_trouble(error);
+        }
     }
 
     #[inline(never)]
@@ -81,16 +105,12 @@ impl Process {
                 self.contexts.release(context);
             }
             let is_first = self.comes_first(&pending.group, pending.local.as_ref());
-            let error = match (context, self.comms.made.get_mut(pending.comm.0)) {
-                (Ok(context), Some(comm)) => {
-                    comm.context = context;
-                    comm.group = pending.group.clone();
-                    comm.local = pending.local.take();
-                    comm.is_first = is_first;
+            let error = match context {
+                Ok(context) => {
+                    self.give_members(pending.comm, context, pending.group.clone(), pending.local.take(), is_first);
                     None
                 }
-                (Ok(_), None) => None,
-                (Err(error), _) => Some(error),
+                Err(error) => Some(error),
             };
             // Only this function sets it.
             let _ = pending.promise.set(error);

@@ -9,8 +9,8 @@ impl Process {
     #[inline]
     pub fn progress(&mut self) -> bool {
         let mut moved = self.engine.progress();
-        if moved && check::is_on() {
-            self.compare_collectives();
+        if moved && (check::is_on() | self.engine.has_news()) {
+            self.see_what_moved();
         }
         if !self.serving_windows.is_empty() {
             moved |= self.serve_windows();
@@ -19,12 +19,26 @@ impl Process {
             && self.runs.is_empty()
             && self.receiving.is_empty()
             && self.file_tasks.is_empty()
+            && self.votes.is_empty()
         {
             return moved;
         }
         if !self.file_tasks.is_empty() {
             moved |= self.progress_file_tasks();
         }
+        if !self.votes.is_empty() {
+            moved |= self.progress_votes();
+        }
         self.progress_pending_comms() | self.progress_runs() | self.progress_partitioned() | moved
+    }
+
+    #[cold]
+    fn see_what_moved(&mut self) {
+        if self.engine.has_news() {
+            self.handle_news();
+        }
+        if check::is_on() {
+            self.compare_collectives();
+        }
     }
 }

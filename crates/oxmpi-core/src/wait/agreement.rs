@@ -8,7 +8,6 @@ use crate::agreement::{Agreement, AgreementIo};
 use crate::call::{Call, Guard};
 use crate::jobs::Jobs;
 use crate::process::Process;
-use oxmpi_abi::constants::MPI_ERR_PROC_ABORTED;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::Peer;
 use std::cell::RefCell;
@@ -98,7 +97,7 @@ where
     }
     result?.map_err(|error| {
         let cause = check.cause(guard, error);
-        if cause.class() != MPI_ERR_PROC_ABORTED {
+        if !cause.is_of_failure() {
             check.differed(guard);
         }
         cause

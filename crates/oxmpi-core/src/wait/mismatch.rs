@@ -79,6 +79,12 @@ impl MismatchCheck {
         })
     }
 
+    /// Why the call fails, if a process of the communicator has failed, or it was revoked.
+    #[cold]
+    pub(super) fn lost(&self, guard: &Guard) -> Option<Error> {
+        guard.comm(self.comm).ok()?.check_whole().err()
+    }
+
     /// The cause of a failed call: if a process of the communicator has died, that is it.
     #[cold]
     pub fn cause(&self, guard: &mut Guard, error: Error) -> Error {

@@ -59,6 +59,12 @@ pub trait Waiting {
         None
     }
 
+    /// Why the wait fails now that some process has failed, or something was revoked. It may end an operation instead. Asked
+    /// before each sleep.
+    fn lost(&self, _state: &mut Process) -> Option<Error> {
+        None
+    }
+
     /// A description that follows the name of the call: `from rank 3, tag 7, on MPI_COMM_WORLD`.
     /// Empty when there is nothing to say.
     fn describe(&self, _state: &Process) -> String {
@@ -212,6 +218,15 @@ impl Call<'_> {
             rest::withdraw(guard);
             return result.map(Ok);
         }
+        if guard.failures.any() {
+            let error = failure(guard, what);
+            // An operation may have ended because of that.
+            if let Some(end) = error.map(Err).or_else(|| ready(guard).map(Ok)) {
+                armed.disarm(&me);
+                rest::withdraw(guard);
+                return Some(end);
+            }
+        }
         if rest::question(guard).is_some() {
             armed.disarm(&me);
             looks.count += 1;
@@ -280,5 +295,14 @@ impl Call<'_> {
         guard.engine.node().hint().write(&hint, [0; CALLERS]);
         self.rest(guard, what, looks);
         None
+    }
+}
+
+/// Why a wait ends because a process has failed, or an object was revoked.
+#[cold]
+fn failure(guard: &mut Guard, what: &dyn Waiting) -> Option<Error> {
+    match what.collective() {
+        Some(check) => check.lost(guard),
+        None => what.lost(guard),
     }
 }

@@ -27,6 +27,11 @@ impl Process {
     /// The mismatch between ranks that make no more calls on this communicator: on their board, or in messages that have come
     /// between nodes. One that was reported before is not reported again.
     pub fn compare_before_leaving(&mut self, comm: handle::Comm) -> Option<Error> {
+        self.look_for_news();
+        if self.comm(comm).is_ok_and(|comm| comm.trouble.is_some()) {
+            // Not all have got to the calls that a failure has ended.
+            return None;
+        }
         let on_board = self.compare_on_board(comm);
         let calls = self.comm(comm).ok()?.calls;
         if on_board.is_some() || calls.tag.is_none() || calls.differed {

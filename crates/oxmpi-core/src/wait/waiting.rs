@@ -26,6 +26,11 @@ impl Waiting for Operation {
         None
     }
 
+    fn lost(&self, state: &mut Process) -> Option<Error> {
+        state.end_lost(self.0);
+        None
+    }
+
     fn needs(&self, state: &Process, needs: &mut Needs) {
         state.operation_needs(self.0, needs);
     }
@@ -45,6 +50,11 @@ impl Waiting for Started<'_> {
 
     fn failed(&self, state: &mut Process) -> Option<Error> {
         state.fail_active(&self.0.borrow());
+        None
+    }
+
+    fn lost(&self, state: &mut Process) -> Option<Error> {
+        state.end_lost_active(&self.0.borrow());
         None
     }
 
@@ -68,6 +78,10 @@ impl Waiting for Requests<'_> {
     fn failed(&self, state: &mut Process) -> Option<Error> {
         state.fail_requests(self.0);
         None
+    }
+
+    fn lost(&self, state: &mut Process) -> Option<Error> {
+        self.0.iter().find_map(|request| state.pends_after_failure(*request))
     }
 
     fn needs(&self, state: &Process, needs: &mut Needs) {
@@ -96,6 +110,10 @@ impl Waiting for AnyRequest<'_> {
     fn failed(&self, state: &mut Process) -> Option<Error> {
         self.with(|requests| state.fail_requests(requests));
         None
+    }
+
+    fn lost(&self, state: &mut Process) -> Option<Error> {
+        self.0.iter().find_map(|request| state.pends_after_failure(request.get()))
     }
 
     fn needs(&self, state: &Process, needs: &mut Needs) {
@@ -174,6 +192,10 @@ impl Waiting for Message {
 
     fn failed(&self, state: &mut Process) -> Option<Error> {
         state.dead_source(&self.0).or_else(|| state.gone_source(&self.0))
+    }
+
+    fn lost(&self, state: &mut Process) -> Option<Error> {
+        state.lost_source(&self.0, true)
     }
 
     fn needs(&self, state: &Process, needs: &mut Needs) {

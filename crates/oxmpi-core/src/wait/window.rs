@@ -54,6 +54,34 @@ struct WindowWait<'a> {
     polls: Option<&'a Cell<u32>>,
 }
 
+impl WindowWait<'_> {
+    /// Why the wait is in vain, because a rank that it waits for has died.
+    fn dead(&self, state: &Process) -> Option<Error> {
+        let win = state.win(self.win).ok()?;
+        if let Err(error) = state.check_window(self.win) {
+            return Some(error);
+        }
+        let node = state.engine.node();
+        let has_died = |rank: &usize| node.has_died(win.window.process_of(*rank));
+        let dead = match self.whom {
+            // Who holds a lock elsewhere may be known too late to judge by it.
+            Awaited::All | Awaited::Round(..) | Awaited::Far(..) => (0..win.window.size()).find(has_died),
+            Awaited::Targets => win.window.unexposed_targets().find(has_died),
+            Awaited::Origins => win.window.incomplete_origins().find(has_died),
+            Awaited::Holders(rank) if node.goes_on() => {
+                let take = |dead: &usize| win.window.control.take_from_dead(rank, *dead).is_err();
+                (0..win.window.size()).filter(has_died).find(take)
+            }
+            Awaited::Holders(rank) => match win.window.control.lock(rank).owner() {
+                Some(owner) => Some(owner).filter(has_died),
+                // The readers are unknown.
+                None => (0..win.window.size()).find(has_died),
+            },
+        };
+        dead.map(|rank| win.died(node, rank))
+    }
+}
+
 impl Waiting for WindowWait<'_> {
     fn describe(&self, state: &Process) -> String {
         let Ok(win) = state.win(self.win) else { return String::new() };
@@ -81,21 +109,8 @@ impl Waiting for WindowWait<'_> {
 
     fn failed(&self, state: &mut Process) -> Option<Error> {
         let win = state.win(self.win).ok()?;
-        let node = state.engine.node();
-        let has_died = |rank: &usize| node.has_died(win.window.process_of(*rank));
-        let dead = match self.whom {
-            // Who holds a lock elsewhere may be known too late to judge by it.
-            Awaited::All | Awaited::Round(..) | Awaited::Far(..) => (0..win.window.size()).find(has_died),
-            Awaited::Targets => win.window.unexposed_targets().find(has_died),
-            Awaited::Origins => win.window.incomplete_origins().find(has_died),
-            Awaited::Holders(rank) => match win.window.control.lock(rank).owner() {
-                Some(owner) => Some(owner).filter(has_died),
-                // The readers are unknown.
-                None => (0..win.window.size()).find(has_died),
-            },
-        };
-        if let Some(rank) = dead {
-            return Some(win.died(rank));
+        if let Some(error) = self.dead(state) {
+            return Some(error);
         }
         let is_gone = |rank: &usize| state.gone.contains(win.window.process_of(*rank));
         let gone = match self.whom {
@@ -107,6 +122,10 @@ impl Waiting for WindowWait<'_> {
             Awaited::Holders(rank) => win.window.control.lock(rank).owner().filter(is_gone),
         };
         gone.map(|rank| win.absent(rank))
+    }
+
+    fn lost(&self, state: &mut Process) -> Option<Error> {
+        self.dead(state)
     }
 
     fn needs(&self, state: &Process, needs: &mut Needs) {
@@ -182,7 +201,7 @@ impl Call<'_> {
         guard.win(win)?.window.control.lock(rank).begin_waiting(exclusive);
         let polls = Cell::new(0);
         let taken = self.wait_politely(guard, win, Awaited::Holders(rank), Some(&polls), |window| {
-            window.control.lock(rank).try_take(window.rank, exclusive, is_polite(&polls))
+            window.control.try_take(rank, window.rank, exclusive, is_polite(&polls))
         });
         guard.win(win)?.window.control.lock(rank).end_waiting(exclusive);
         taken

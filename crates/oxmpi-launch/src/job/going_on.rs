@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use crate::deaths::Doom;
 use crate::report::{self, Ending, Failure};
 use crate::spawned::Spawned;
 use crate::watch::{AFTER_FAILURE, Death};
@@ -75,13 +76,4 @@ impl Job<'_> {
     pub(super) fn last_death(&self) -> Option<String> {
         self.deaths.last.as_ref().map(Failure::text)
     }
-}
-
-/// Whom an `MPI_Abort` of a rank ends, as that rank has written it down for itself and the others.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Doom {
-    /// It says nothing: an error without a handler ends all connected jobs.
-    Nobody,
-    Part,
-    Job,
 }

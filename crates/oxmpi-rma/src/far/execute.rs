@@ -170,7 +170,7 @@ impl Access<'_> {
         let mut taken = Taken { window: self.window, rank: self.rank, stripes: 0 };
         for number in bits(stripes) {
             let stripe = self.window.control.stripe(self.rank, number);
-            if !(0..TRIES).any(|_| try_take(stripe)) {
+            if !(0..TRIES).any(|_| try_take(stripe, self.rank)) {
                 return None;
             }
             taken.stripes |= 1 << number;
@@ -293,8 +293,8 @@ impl Drop for Taken<'_> {
     }
 }
 
-fn try_take(stripe: &Stripe) -> bool {
-    let taken = stripe.try_take();
+fn try_take(stripe: &Stripe, own: usize) -> bool {
+    let taken = stripe.try_take(own);
     if !taken {
         std::hint::spin_loop();
     }

@@ -321,7 +321,7 @@ impl<'a> Runner<'a> {
         let call = self.rank.call_on(Fun::CommDup, comm);
         let mut guard = call.enter()?;
         let own = comm::own_peer(&guard);
-        let participants = guard.comm_mut(comm)?.participants(own);
+        let participants = guard.comm_mut(comm)?.participants(own)?;
         let context = comm::run_agreement(&call, &mut guard, |line| contexts::agree(line, participants, 0))?;
         let found = guard.comm(comm)?;
         let made = Made::new(context, found.rank, found.group.clone(), found.local.clone(), found.errhandler);
@@ -358,7 +358,7 @@ impl<'a> Runner<'a> {
         let peers = guard.comm(comm)?;
         let leader = peers.group.peer(ids::Rank::new(other));
         let bridge = leads.then(|| Participants::between(own, leader, peers.context, i32::MIN | step as i32));
-        let participants = guard.comm_mut(near)?.participants(own).led_by(0);
+        let participants = guard.comm_mut(near)?.participants(own)?.led_by(0);
         let Joined { context, far } = comm::join(&call, &mut guard, participants, group.clone(), Ok(bridge))?;
         let made = comm::add(&mut guard, near, context, far.into(), Some(group))?;
         drop(guard);

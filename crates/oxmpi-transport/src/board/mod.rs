@@ -295,6 +295,13 @@ impl SharedBoard {
         self.wake_all(wait);
     }
 
+    /// Releases all waiting ranks, because nobody can complete an operation on this board any more.
+    #[cold]
+    pub fn break_up(&self, mut wake: impl FnMut(Peer)) {
+        self.member.break_up();
+        self.members.iter().for_each(|&member| wake(member));
+    }
+
     /// Whether the memory is of this rank's process.
     pub fn is_owner(&self) -> bool {
         self.rank() == 0
@@ -319,9 +326,10 @@ impl SharedBoard {
         self.member.leave();
     }
 
-    /// Whether everybody has left.
-    pub fn is_deserted(&self) -> bool {
+    /// Whether everybody has left, or has failed.
+    pub fn is_deserted(&self, has_failed: impl Fn(Peer) -> bool) -> bool {
         self.member.is_deserted()
+            || (0..self.ranks()).all(|rank| self.member.has_left(rank) || has_failed(self.members[rank]))
     }
 
     pub fn barrier(&mut self, wait: &mut impl Wait) -> Result<()> {

@@ -269,7 +269,9 @@ impl Outgoing {
     /// never be done: the sender must not find the copy complete.
     #[cold]
     fn fall_back(&mut self, transfer: &mut RecvTransfer, op: u64) -> Step {
-        self.forbid_copies();
+        if !self.node().goes_on() || self.node().is_alive(transfer.peer()) {
+            self.forbid_copies();
+        }
         let RecvTransfer::Copy(copying) = transfer else { return Step::Idle };
         let Copying { peer, offer, copy, ref claims, .. } = **copying;
         if let Some((cell, _)) = self.offer_cell_of(peer, offer) {

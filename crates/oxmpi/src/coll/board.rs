@@ -628,6 +628,10 @@ fn take_general(
 ) -> Result<Option<Box<SharedBoard>>> {
     let refusal = if let Board::Wanted(_) = board { guard.refuses_board(comm)? } else { None };
     let found = guard.comm_mut(comm)?;
+    if let Err(error) = found.check_whole() {
+        found.board = board;
+        return Err(error);
+    }
     match board {
         Board::Busy => {
             bail!(MPI_ERR_OTHER, "another thread is in a collective operation on {}", found.describe())
@@ -676,8 +680,10 @@ fn take_general(
 /// Makes the communicator's board together with all its ranks; `None` if one of them cannot.
 fn make(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<SharedBoard>>> {
     let Some(mut board) = join(call, guard, comm, watch, BoardUse::Communicator)? else { return Ok(None) };
+    // Whoever ends an operation because of a failure must not find others in its memory afterwards.
+    let goes_on = guard.engine.node().goes_on();
     let wait = &mut BoardWait::new(call, guard, watch);
-    let probed = board.probe(wait).map_err(|error| wait.cause(error))?;
+    let probed = !goes_on && board.probe(wait).map_err(|error| wait.cause(error))?;
     let direct = Facts::DIRECT.when(probed && guard.engine.may_copy());
     let bits = direct.and(Facts::HUGE_PAGES.when(huge::is_allowed())).to_bits();
     let participants = participants(guard, comm)?;
@@ -729,5 +735,5 @@ fn join(
 
 fn participants(guard: &mut Guard, comm: Comm) -> Result<Participants> {
     let own = comm::own_peer(guard);
-    Ok(guard.comm_mut(comm)?.participants(own))
+    guard.comm_mut(comm)?.participants(own)
 }

@@ -40,6 +40,7 @@ impl Mode {
         let stage = bound_plan.stage();
         let check = MismatchCheck::new(call.fun, comm, stage.root);
         let spans_nodes = guard.node_map(comm)?.is_some();
+        guard.comm(comm)?.check_whole()?;
         let calls = &mut guard.comm_mut(comm)?.calls;
         calls.count(check.call());
         calls.by_messages(check.call().word());

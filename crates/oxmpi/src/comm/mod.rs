@@ -46,6 +46,7 @@ pub fn add(guard: &mut Guard, parent: Comm, context: u32, group: Ranks, local: O
 /// a group do not wait.
 pub fn create(call: &Call, guard: &mut Guard, parent: Comm, group: Option<Ranks>) -> Result<Comm> {
     let found = guard.comm_mut(parent)?;
+    found.check_whole()?;
     let (context, tag) = (found.inner_context(), found.collective_tag());
     match group {
         None => Ok(MPI_COMM_NULL),
@@ -62,6 +63,9 @@ pub fn create_among(
     context: u32,
     tag: i32,
 ) -> Result<Comm> {
+    if let Some(error) = guard.dead_among(context & !1, [&group]) {
+        return Err(error);
+    }
     let key = key_of(guard, &group, b"");
     let participants = Participants::new(group.clone(), own_peer(guard), context, tag);
     let context = run_agreement(call, guard, |io| contexts::agree(io, participants, key))?;
@@ -111,7 +115,7 @@ pub fn join(
 pub fn split(call: &Call, guard: &mut Guard, parent: Comm, args: SplitArgs) -> Result<Comm> {
     let own = own_peer(guard);
     let found = guard.comm_mut(parent)?;
-    let participants = found.participants(own);
+    let participants = found.participants(own)?;
     let is_near = found.local.as_ref().map(|local| {
         let (near, first) = (local.len(), local.peer(Rank::new(0)) == participants.members.peer(Rank::new(0)));
         (0..participants.len())
@@ -157,6 +161,24 @@ pub fn compare_at_end(call: &Call) -> Result<Option<Error>> {
 
 /// Longer than messages take between hosts that share a network.
 const MOMENT: Duration = Duration::from_millis(10);
+
+/// Parts from the processes of other jobs on a communicator that this process disconnects.
+pub fn part(call: &Call, guard: &mut Guard, comm: Comm) -> Result<()> {
+    let found = guard.comm(comm)?;
+    let (context, everybody) = (found.context, found.everybody());
+    if found.trouble.is_some() || !guard.knows_foreign(&everybody) {
+        return Ok(());
+    }
+    // No process forgets the other job before all have received their messages.
+    let own = own_peer(guard);
+    let participants = guard.comm_mut(comm)?.participants(own)?;
+    guard.prepare_to_leave(context);
+    match run_agreement(call, guard, |io| async move { io.part(&participants).await }) {
+        // Nobody waits for a process that has failed.
+        Err(error) if !error.is_of_failure() => Err(error),
+        _ => Ok(()),
+    }
+}
 
 /// Frees a communicator on this process: first its attributes, whose callbacks may still use it,
 /// then the rest. If the collective calls of the ranks differed, `tell` passes the error to its

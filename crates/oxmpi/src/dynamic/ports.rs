@@ -130,7 +130,7 @@ fn finish(
     let own = comm::own_peer(guard);
     let found = guard.comm_mut(comm)?;
     let group = found.group.clone();
-    let near = found.participants(own).led_by(root);
+    let near = found.participants(own)?.led_by(root);
     let Joined { context, far } = comm::join(call, guard, near, group.clone(), bridge)?;
     comm::add(guard, comm, context, far.into(), Some(group))
 }

@@ -163,6 +163,7 @@ impl Access {
 /// Checks an access and takes its position. The outer error is one of a call that all processes make
 /// together.
 fn begin_access(call: &Call, guard: &mut Guard, access: &Access) -> Result<(Result<Prepared>, i64)> {
+    guard.file(access.fh)?.comm.check_not_revoked()?;
     let shared = Arc::clone(&guard.file(access.fh)?.shared);
     let mut prepared = prepare(guard, access);
     let start = match access.at {

@@ -16,10 +16,10 @@ pub enum Among {
 
 pub(super) fn participants(guard: &mut Guard, among: Among) -> Result<Participants> {
     let own = own_peer(guard);
-    Ok(match among {
+    match among {
         Among::Comm(comm) => guard.comm_mut(comm)?.participants(own),
         Among::File(fh) => guard.file_mut(fh)?.comm.participants(own),
-    })
+    }
 }
 
 /// The words of each process.

@@ -118,7 +118,7 @@ pub fn check_comm(guard: &Guard, comm: Comm) -> Result<()> {
 }
 
 /// Closes a file. Collective. Also closes it when its last bytes could not be written to the
-/// device.
+/// device, and, by this process alone, when a process that has it open has failed or it was revoked.
 pub fn close(call: &Call, fh: Handle) -> Result<()> {
     let mut guard = call.enter()?;
     let file = guard.file(fh)?;
@@ -126,21 +126,31 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
     let idle = file.check_idle();
     // A program that has not completed them, or freed their requests, may not lose their data.
     call.wait(&mut guard, &InBackground, |process| (!process.has_file_tasks(fh)).then_some(()))?;
-    agree(call, &mut guard, among, idle, [])?;
+    let met = agree(call, &mut guard, among, idle, []);
+    let mut alone = is_lost(&met);
+    if !alone {
+        met.clone()?;
+    }
     // A file that is deleted need not be written to the device.
     let synced = if io.mode.deletes() { Ok(()) } else { guard.unlocked(|_| io.sync()) };
-    let mut ended = agree(call, &mut guard, among, synced, []);
+    let mut ended = if alone { met.and(synced) } else { agree(call, &mut guard, among, synced, []) };
+    alone |= is_lost(&ended);
     if io.mode.deletes() {
-        let deleted = if rank == 0 { oxmpi_io::delete(io.name()) } else { Ok(()) };
-        ended = ended.and(agree(call, &mut guard, among, deleted, []));
+        // The first one that lives.
+        let members = guard.file(fh)?.comm.group.iter().take(rank as usize);
+        let is_first = members.into_iter().all(|member| guard.engine.node().has_died(member));
+        let deleted = if is_first { oxmpi_io::delete(io.name()) } else { Ok(()) };
+        ended = ended.and(if alone { deleted } else { agree(call, &mut guard, among, deleted, []) });
+        alone |= is_lost(&ended);
     }
     let Some(removed) = guard.files.remove(fh.0) else { return ended };
     let File { shared, errhandler, buffering, old_staging, .. } = *removed;
-    // All processes have arrived, so nobody uses the shared pointer and the staging memory any more.
-    for staging in old_staging.into_iter().chain(buffering.staging) {
+    // All processes have arrived, so nobody uses the shared pointer and the staging memory any more. After a failure others
+    // may still use them; then they stay.
+    for staging in old_staging.into_iter().chain(buffering.staging).filter(|_| !alone) {
         free(&mut guard, &staging.memory, staging.rank);
     }
-    if rank == 0 {
+    if rank == 0 && !alone {
         shared.remove();
         if let SharedPointer::Mapped(mapping) = &*shared {
             guard.engine.node_mut().release(mapping.area());
@@ -148,6 +158,10 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
     }
     call.library().errhandlers().detach(errhandler);
     ended
+}
+
+fn is_lost(ended: &Result<()>) -> bool {
+    matches!(ended, Err(error) if error.is_of_failure())
 }
 
 /// What the processes have written reaches the device, and each sees what the others have written.

@@ -1,72 +1,175 @@
 //! Going on after processes have failed: what a program does to communicators, windows and files of which members are gone.
+//! `oxmpi-core/src/failures.rs` and `votes.rs` do the work.
 
-use oxmpi_abi::constants::MPI_ERR_UNSUPPORTED_OPERATION;
+use crate::comm;
+use crate::group;
+use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_ARG, MPI_GROUP_EMPTY};
 use oxmpi_abi::handle::{Comm, File, Group, Request, Win};
-use oxmpi_abi::{Error, Result};
-use oxmpi_core::call::Call;
+use oxmpi_abi::{Result, bail};
+use oxmpi_base::ids::Peer;
+use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::contexts::SplitArgs;
+use oxmpi_core::group::Group as Members;
+use oxmpi_core::ranks::Ranks;
+use oxmpi_core::request::{Active, Promise};
+use oxmpi_core::wait::waiting::Unending;
 use std::cell::Cell;
 use std::ffi::c_int;
-
-#[cold]
-fn not_built<T>() -> Result<T> {
-    Err(Error::new(MPI_ERR_UNSUPPORTED_OPERATION, "not built yet"))
-}
 
 /// Whether the job goes on after failures.
 pub fn query_ulfm_support(cx: &Call) -> Result<bool> {
     Ok(cx.enter()?.engine.node().goes_on())
 }
 
-pub fn comm_revoke(_cx: &Call, _comm: Comm) -> Result<()> {
-    not_built()
+pub fn comm_revoke(cx: &Call, comm: Comm) -> Result<()> {
+    let mut guard = cx.enter()?;
+    guard.revoke(comm)?;
+    guard.wake_siblings();
+    Ok(())
 }
 
-pub fn comm_is_revoked(_cx: &Call, _comm: Comm) -> Result<bool> {
-    not_built()
+pub fn comm_is_revoked(cx: &Call, comm: Comm) -> Result<bool> {
+    let mut guard = cx.enter()?;
+    guard.look_for_news();
+    Ok(guard.comm(comm)?.is_revoked())
 }
 
-pub fn comm_get_failed(_cx: &Call, _comm: Comm) -> Result<Group> {
-    not_built()
+pub fn comm_get_failed(cx: &Call, comm: Comm) -> Result<Group> {
+    let mut guard = cx.enter()?;
+    let failed = guard.failed_members(comm)?;
+    group_of(&mut guard, failed)
 }
 
-pub fn comm_ack_failed(_cx: &Call, _comm: Comm, _num_to_ack: c_int) -> Result<c_int> {
-    not_built()
+pub fn comm_ack_failed(cx: &Call, comm: Comm, num_to_ack: c_int) -> Result<c_int> {
+    let mut guard = cx.enter()?;
+    let Ok(count) = usize::try_from(num_to_ack) else {
+        guard.comm(comm)?;
+        bail!(MPI_ERR_ARG, "num_to_ack is {num_to_ack}, which is negative");
+    };
+    Ok(guard.acknowledge(comm, count)? as c_int)
 }
 
-pub fn comm_failure_ack(_cx: &Call, _comm: Comm) -> Result<()> {
-    not_built()
+pub fn comm_failure_ack(cx: &Call, comm: Comm) -> Result<()> {
+    cx.enter()?.acknowledge(comm, usize::MAX).map(drop)
 }
 
-pub fn comm_failure_get_acked(_cx: &Call, _comm: Comm) -> Result<Group> {
-    not_built()
+pub fn comm_failure_get_acked(cx: &Call, comm: Comm) -> Result<Group> {
+    let mut guard = cx.enter()?;
+    let acknowledged = guard.acknowledged(comm)?;
+    group_of(&mut guard, acknowledged)
 }
 
-pub fn comm_agree(_cx: &Call, _comm: Comm, _flag: &Cell<c_int>) -> Result<()> {
-    not_built()
+/// Some processes as a group; without any it is the empty group that all programs know.
+fn group_of(guard: &mut Guard, processes: Vec<Peer>) -> Result<Group> {
+    if processes.is_empty() {
+        return Ok(MPI_GROUP_EMPTY);
+    }
+    group::add(guard, Members::new(Ranks::from_list(processes), None))
+}
+
+pub fn comm_agree(cx: &Call, comm: Comm, flag: &Cell<c_int>) -> Result<()> {
+    let mut guard = cx.enter()?;
+    if is_on_safe_hosts(&guard, comm)? {
+        return agree_by_messages(cx, &mut guard, comm, flag);
+    }
+    // SAFETY: the word outlives this call, which returns when the promise is complete.
+    let promise = unsafe { guard.begin_agree(comm, flag.as_ptr())? };
+    await_vote(cx, &mut guard, &promise)
+}
+
+/// Whether a communicator has members on several hosts, of a job that ends as a whole: then agreements go by messages.
+fn is_on_safe_hosts(guard: &Guard, comm: Comm) -> Result<bool> {
+    let node = guard.engine.node();
+    Ok(!node.goes_on() && guard.comm(comm)?.everybody().iter().any(|peer| node.home(peer).is_none()))
+}
+
+#[cold]
+fn agree_by_messages(cx: &Call, guard: &mut Guard, comm: Comm, flag: &Cell<c_int>) -> Result<()> {
+    let own = comm::own_peer(guard);
+    let participants = guard.comm_mut(comm)?.participants(own)?;
+    let (members, bits) = (participants.members.clone(), flag.get() as u32);
+    let words = comm::run_agreement(cx, guard, |io| async move { io.gather(&participants, &[u64::from(bits)]).await })?;
+    let comm = guard.comm(comm)?;
+    let counted = members.iter().zip(words).filter(|(peer, _)| comm.group.position(*peer).is_some());
+    flag.set(counted.fold(u32::MAX, |all, (_, bits)| all & bits as u32) as c_int);
+    Ok(())
 }
 
 /// # Safety
 /// `flag` can be read now, and be written until the request is complete.
-pub unsafe fn comm_iagree(_cx: &Call, _comm: Comm, _flag: *mut c_int) -> Result<Request> {
-    not_built()
+pub unsafe fn comm_iagree(cx: &Call, comm: Comm, flag: *mut c_int) -> Result<Request> {
+    let mut guard = cx.enter()?;
+    if flag.is_null() {
+        bail!(MPI_ERR_ARG, "flag is a null pointer");
+    }
+    // SAFETY: this function's condition.
+    let promise = unsafe { guard.begin_agree(comm, flag)? };
+    Ok(guard.once(comm, Active::Promise(promise)))
 }
 
-pub fn comm_shrink(_cx: &Call, _comm: Comm) -> Result<Comm> {
-    not_built()
+pub fn comm_shrink(cx: &Call, comm: Comm) -> Result<Comm> {
+    let mut guard = cx.enter()?;
+    if is_on_safe_hosts(&guard, comm)? {
+        return comm::split(cx, &mut guard, comm, SplitArgs { color: Some(0), key: 0 });
+    }
+    let (made, promise) = begin_shrink(&mut guard, comm)?;
+    let ended = await_vote(cx, &mut guard, &promise);
+    // Without members where one of two groups is empty.
+    let has_members = guard.comm(made).is_ok_and(|made| !made.group.is_empty());
+    if ended.is_ok() && has_members {
+        return Ok(made);
+    }
+    drop(guard);
+    comm::remove(cx, made, |error| error)?;
+    ended.map(|()| MPI_COMM_NULL)
 }
 
-pub fn comm_ishrink(_cx: &Call, _comm: Comm) -> Result<(Comm, Request)> {
-    not_built()
+pub fn comm_ishrink(cx: &Call, comm: Comm) -> Result<(Comm, Request)> {
+    let mut guard = cx.enter()?;
+    let (made, promise) = begin_shrink(&mut guard, comm)?;
+    Ok((made, guard.once(comm, Active::Promise(promise))))
 }
 
-pub fn win_revoke(_cx: &Call, _win: Win) -> Result<()> {
-    not_built()
+fn begin_shrink(guard: &mut Guard, comm: Comm) -> Result<(Comm, Promise)> {
+    let (made, promise) = guard.begin_shrink(comm)?;
+    let errhandler = guard.comm(made)?.errhandler;
+    guard.library().errhandlers().share(errhandler);
+    Ok((made, promise))
 }
 
-pub fn win_get_failed(_cx: &Call, _win: Win) -> Result<Group> {
-    not_built()
+/// A vote ends by itself: when all members have voted, or have ended.
+fn await_vote(cx: &Call, guard: &mut Guard, promise: &Promise) -> Result<()> {
+    match cx.wait(guard, &Unending, |_| promise.get().cloned())? {
+        None => Ok(()),
+        Some(error) => Err(error),
+    }
 }
 
-pub fn file_revoke(_cx: &Call, _file: File) -> Result<()> {
-    not_built()
+pub fn win_revoke(cx: &Call, win: Win) -> Result<()> {
+    let mut guard = cx.enter()?;
+    let (context, members) = {
+        let found = guard.win(win)?;
+        (found.context, found.group.iter().collect::<Vec<Peer>>())
+    };
+    guard.revoke_context(context, members.into_iter(), true)?;
+    guard.wake_siblings();
+    Ok(())
+}
+
+pub fn win_get_failed(cx: &Call, win: Win) -> Result<Group> {
+    let mut guard = cx.enter()?;
+    let members = guard.win(win)?.group.clone();
+    let failed = guard.failed_of(|peer| members.rank_of(peer).is_some());
+    group_of(&mut guard, failed)
+}
+
+pub fn file_revoke(cx: &Call, file: File) -> Result<()> {
+    let mut guard = cx.enter()?;
+    let (context, members) = {
+        let found = &guard.file(file)?.comm;
+        (found.context, found.everybody())
+    };
+    guard.revoke_context(context, members.iter(), true)?;
+    guard.wake_siblings();
+    Ok(())
 }

@@ -76,12 +76,13 @@ pub(super) fn wait_one(
     let handle = request.get();
     let mut found = status.with(|place| guard.finish_plain(handle, place));
     if let Plain::Pending = found {
-        found = cx.wait(guard, &Awaited(&[handle]), |process| {
+        let waited = cx.wait(guard, &Awaited(&[handle]), |process| {
             match status.with(|place| process.finish_plain(handle, place)) {
                 Plain::Pending => None,
                 other => Some(other),
             }
-        })?;
+        });
+        found = waited.inspect_err(|_| raise_on_comm_of(cx, guard, handle))?;
     }
     match found {
         Plain::Done => {
@@ -122,7 +123,10 @@ fn wait_other(cx: &Call, guard: &mut Guard, request: &Cell<Request>) -> Result<O
                 guard.unlocked(|_| job.run());
             }
         }
-        _ => drop(cx.wait(guard, &Awaited(&[handle]), is_done)??),
+        _ => {
+            let waited = cx.wait(guard, &Awaited(&[handle]), is_done);
+            waited.inspect_err(|_| raise_on_comm_of(cx, guard, handle))??;
+        }
     }
     Ok(complete(cx, guard, request))
 }
@@ -143,7 +147,30 @@ pub fn test(cx: &Call, request: &Cell<Request>, flag: Out<c_int>, status: OutSta
         return finish(complete(cx, &mut guard, request), status);
     }
     guard.yield_cpu_at_times();
-    Ok(())
+    check_pending(cx, &guard, [request.get()])
+}
+
+/// Requests were tested in vain: an error if one goes on although somebody has failed from whom its message might have come.
+#[inline]
+pub(super) fn check_pending(cx: &Call, guard: &Guard, requests: impl IntoIterator<Item = Request>) -> Result<()> {
+    if !guard.failures.any() {
+        return Ok(());
+    }
+    match requests.into_iter().find_map(|request| Some((request, guard.pends_after_failure(request)?))) {
+        None => Ok(()),
+        Some((request, error)) => {
+            raise_on_comm_of(cx, guard, request);
+            Err(error)
+        }
+    }
+}
+
+/// An error belongs to the communicator of a request.
+#[cold]
+fn raise_on_comm_of(cx: &Call, guard: &Guard, request: Request) {
+    if let Ok(found) = guard.request(request) {
+        cx.raise_on(On::Comm(found.comm));
+    }
 }
 
 pub fn request_free(cx: &Call, request: &Cell<Request>) -> Result<()> {

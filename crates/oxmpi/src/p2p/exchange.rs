@@ -23,6 +23,9 @@ fn start_exchange(
     kept: Option<OwnedBytes>,
 ) -> Active {
     let recv = pattern.map(|pattern| guard.engine.recv_as(pattern, recv, expected));
+    if let Some(op) = recv {
+        guard.end_if_lost(op);
+    }
     let send = route.and_then(|route| guard.engine.send(Mode::Standard, &route, send));
     Active::Exchange(Box::new(Exchange { send, recv, sent: None, kept }))
 }

@@ -67,6 +67,7 @@ fn start_one(cx: &Call, guard: &mut Guard, request: Request) -> Result<()> {
         };
         guard.propose_buffers(uses, true);
     }
+    guard.comm(comm).map_or(Ok(()), |comm| comm.check_not_revoked()).inspect_err(|_| cx.raise_on(On::Comm(comm)))?;
     let active = guard.begin(&start).inspect_err(|_| cx.raise_on(On::Comm(comm)))?;
     if let Some(Body::Persistent(_, slot)) = guard.requests.get_mut(request.0).map(|found| &mut found.body) {
         *slot = Some(active);

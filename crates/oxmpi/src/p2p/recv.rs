@@ -48,7 +48,7 @@ pub fn recv(
         status.set(&received);
         return Ok(());
     }
-    finish(recv_and_wait(cx, &mut guard, pattern, buf, None), status)
+    finish(recv_and_wait(cx, &mut guard, pattern, buf), status)
 }
 
 /// Receives a short message from any source, or one that was stored.
@@ -73,14 +73,8 @@ fn try_recv(guard: &mut Guard, buf: &Target<'_>, pattern: &Pattern, comm: Comm) 
 }
 
 #[inline(never)]
-fn recv_and_wait(
-    cx: &Call,
-    guard: &mut Guard,
-    pattern: Pattern,
-    buf: Target<'static>,
-    expected: Option<Expected>,
-) -> Outcome {
-    let op = guard.engine.recv_as(pattern, buf, expected);
+fn recv_and_wait(cx: &Call, guard: &mut Guard, pattern: Pattern, buf: Target<'static>) -> Outcome {
+    let op = guard.engine.recv(pattern, buf);
     cx.wait_op(guard, op)
 }
 
@@ -108,7 +102,11 @@ fn recv_checked(
     propose(cx, &mut guard, &buf, pattern.as_ref(), expected.clone(), false);
     let outcome = match pattern {
         None => nothing_received(),
-        Some(pattern) => recv_and_wait(cx, &mut guard, pattern, buf, expected),
+        Some(pattern) => {
+            let op = guard.engine.recv_as(pattern, buf, expected);
+            guard.end_if_lost(op);
+            cx.wait_op(&mut guard, op)
+        }
     };
     finish(outcome, status)
 }
@@ -135,7 +133,7 @@ fn plain_pattern(
 ) -> Option<(Target<'static>, Pattern)> {
     let buf = buf.plain()?;
     let comm = guard.comms.get(comm)?;
-    let known = (source as u32) < comm.size() as u32 || source == MPI_ANY_SOURCE;
+    let known = (source as u32) < comm.reach || (source == MPI_ANY_SOURCE && comm.reach > 0);
     (known & !is_watched && (tag >= 0 || tag == MPI_ANY_TAG))
         .then_some((buf, Pattern { context: comm.context, source, tag }))
 }
@@ -153,7 +151,11 @@ fn start_recv(
     let (buf, pattern) = incoming(&guard, buf, source, tag, comm)?;
     propose(cx, &mut guard, &buf, pattern.as_ref(), expected.clone(), true);
     let active = match pattern {
-        Some(pattern) => Active::Recv(guard.engine.recv_as(pattern, buf, expected)),
+        Some(pattern) => {
+            let op = guard.engine.recv_as(pattern, buf, expected);
+            guard.end_if_lost(op);
+            Active::Recv(op)
+        }
         None => Active::Done(nothing_received()),
     };
     Ok(guard.once(comm, active))

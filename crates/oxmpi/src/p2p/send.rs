@@ -30,7 +30,7 @@ pub fn send(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: C
 fn try_send(guard: &mut Guard, buf: SourceArg, dest: c_int, tag: c_int, comm: Comm, is_watched: bool) -> bool {
     let Some(buf) = buf.plain() else { return false };
     let Some(comm) = guard.comms.get(comm) else { return false };
-    if (dest as u32 >= comm.size() as u32) | (tag < 0) | is_watched {
+    if (dest as u32 >= comm.reach) | (tag < 0) | is_watched {
         return false;
     }
     let route =

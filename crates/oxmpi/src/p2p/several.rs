@@ -1,6 +1,6 @@
 //! Completing several requests in one call: all, any or some of them.
 
-use super::completion::{complete, is_active, wait_one};
+use super::completion::{check_pending, complete, is_active, wait_one};
 use super::finish;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
@@ -79,11 +79,26 @@ pub fn waitall(cx: &Call, array_of_requests: Requests, array_of_statuses: Status
 
 fn wait_all(cx: &Call, guard: &mut Guard, requests: &[Cell<Request>], statuses: Statuses) -> Result<()> {
     let mut several = Several::new(cx, statuses);
+    let mut has_failed = false;
     for (index, request) in requests.iter().enumerate() {
-        let error = wait_one(cx, guard, request, statuses.at(index))?;
+        // After a failure others may wait for this process to do something about it.
+        if has_failed && !is_over(guard, request.get())? {
+            several.add(Some(Error::new(MPI_ERR_PENDING, "it is not complete")), index);
+            continue;
+        }
+        let error = match wait_one(cx, guard, request, statuses.at(index)) {
+            Err(error) if error.class() == MPIX_ERR_PROC_FAILED_PENDING => Some(error),
+            waited => waited?,
+        };
+        has_failed |= error.as_ref().is_some_and(Error::is_of_failure);
         several.add(error, index);
     }
     several.end()
+}
+
+#[cold]
+fn is_over(guard: &mut Guard, request: Request) -> Result<bool> {
+    Ok(!is_active(guard, request)? || guard.is_request_done(request)?)
 }
 
 pub fn testall(cx: &Call, array_of_requests: Requests, flag: Out<c_int>, array_of_statuses: Statuses) -> Result<()> {
@@ -96,7 +111,7 @@ pub fn testall(cx: &Call, array_of_requests: Requests, flag: Out<c_int>, array_o
     flag.set(c_int::from(done));
     if !done {
         guard.yield_cpu_at_times();
-        return Ok(());
+        return check_pending(cx, &guard, requests.iter().map(Cell::get));
     }
     wait_all(cx, &mut guard, requests, array_of_statuses)
 }
@@ -148,8 +163,21 @@ pub fn waitany(cx: &Call, array_of_requests: Requests, indx: Out<c_int>, status:
     let requests = array_of_requests.cells("array_of_requests")?;
     indx.check("indx")?;
     check_all(&guard, requests)?;
-    let found = cx.wait(&mut guard, &AnyRequest(requests), |process| find_done(process, requests))?;
-    end_any(cx, &mut guard, requests, found, indx, status)
+    match cx.wait(&mut guard, &AnyRequest(requests), |process| find_done(process, requests)) {
+        Ok(found) => end_any(cx, &mut guard, requests, found, indx, status),
+        Err(error) => Err(pending_any(cx, &guard, requests, indx).unwrap_or(error)),
+    }
+}
+
+/// The error of a call that none of the requests ends, because one goes on although somebody has failed from whom its message
+/// might have come; stores its index.
+fn pending_any(cx: &Call, guard: &Guard, requests: &[Cell<Request>], indx: Out<c_int>) -> Option<Error> {
+    if !guard.failures.any() {
+        return None;
+    }
+    let at = requests.iter().position(|request| guard.pends_after_failure(request.get()).is_some())?;
+    indx.set(at as c_int);
+    check_pending(cx, guard, [requests[at].get()]).err()
 }
 
 /// Completes the request that was found, and stores its index whether or not it failed.
@@ -189,7 +217,7 @@ pub fn testany(
     let Some(found) = found else {
         indx.set(MPI_UNDEFINED);
         guard.yield_cpu_at_times();
-        return Ok(());
+        return pending_any(cx, &guard, requests, indx).map_or(Ok(()), Err);
     };
     end_any(cx, &mut guard, requests, found, indx, status)
 }
@@ -204,8 +232,12 @@ pub fn waitsome(
     let mut guard = cx.enter()?;
     let requests = array_of_requests.cells("array_of_requests")?;
     check_some(&guard, requests, outcount, array_of_indices)?;
-    let found = cx.wait(&mut guard, &AnyRequest(requests), |process| find_done(process, requests))?;
-    end_some(cx, &mut guard, requests, found.is_some(), outcount, array_of_indices, array_of_statuses)
+    let found = cx.wait(&mut guard, &AnyRequest(requests), |process| find_done(process, requests));
+    let any = match found {
+        Err(error) if error.class() == MPIX_ERR_PROC_FAILED_PENDING => true,
+        found => found?.is_some(),
+    };
+    end_some(cx, &mut guard, requests, any, outcount, array_of_indices, array_of_statuses)
 }
 
 pub fn testsome(
@@ -252,6 +284,7 @@ fn end_some(
         outcount.set(MPI_UNDEFINED);
         return Ok(());
     }
+    let any_failed = guard.failures.any();
     let mut several = Several::new(cx, statuses);
     let mut done = 0;
     for (index, request) in requests.iter().enumerate() {
@@ -260,6 +293,10 @@ fn end_some(
             indices.set(done, index as c_int);
             statuses.at(done).set(&outcome.status);
             several.add(outcome.error, index);
+            done += 1;
+        } else if any_failed && let Some(error) = guard.pends_after_failure(request.get()) {
+            indices.set(done, index as c_int);
+            several.add(Some(error), index);
             done += 1;
         }
     }

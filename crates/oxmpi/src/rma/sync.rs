@@ -17,6 +17,7 @@ use oxmpi_rma::far::wire::Kind;
 
 pub fn fence(call: &Call, assertion: i32, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
+    guard.check_window(win)?;
     let window = &mut guard.win_mut(win)?.window;
     window.check_fence(assertion)?;
     window.synchronize_copies();
@@ -27,7 +28,11 @@ pub fn fence(call: &Call, assertion: i32, win: Win) -> Result<()> {
     if assertion & alone == alone {
         full_fence();
     } else {
-        synchronize(call, &mut guard, win)?;
+        synchronize(call, &mut guard, win).inspect_err(|error| {
+            if let (true, Ok(found)) = (error.is_of_failure(), guard.win_mut(win)) {
+                found.window.end_fence(MPI_MODE_NOSUCCEED);
+            }
+        })?;
     }
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
@@ -39,6 +44,7 @@ pub fn fence(call: &Call, assertion: i32, win: Win) -> Result<()> {
 
 pub fn post(call: &Call, group: Group, assertion: i32, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
+    guard.check_window(win)?;
     let origins = guard.win(win)?.ranks_of(guard.group(group)?)?;
     let (window, node) = guard.win_and_node(win)?;
     window.synchronize_copies();
@@ -48,6 +54,7 @@ pub fn post(call: &Call, group: Group, assertion: i32, win: Win) -> Result<()> {
 
 pub fn start(call: &Call, group: Group, assertion: i32, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
+    guard.check_window(win)?;
     let targets = guard.win(win)?.ranks_of(guard.group(group)?)?;
     let window = &mut guard.win_mut(win)?.window;
     window.check_start(assertion)?;
@@ -76,7 +83,11 @@ pub fn complete(call: &Call, win: Win) -> Result<()> {
 pub fn wait(call: &Call, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
     guard.win(win)?.window.check_posted()?;
-    call.wait_window(&mut guard, win, Awaited::Origins, |window| window.try_wait())?;
+    call.wait_window(&mut guard, win, Awaited::Origins, |window| window.try_wait()).inspect_err(|error| {
+        if let (true, Ok(found)) = (error.is_of_failure(), guard.win_mut(win)) {
+            found.window.end_exposure();
+        }
+    })?;
     guard.win_mut(win)?.window.synchronize_copies();
     Ok(())
 }
@@ -98,6 +109,7 @@ pub fn test(call: &Call, win: Win) -> Result<bool> {
 
 pub fn lock(call: &Call, lock_type: i32, rank: i32, assertion: i32, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
+    guard.check_window(win)?;
     let window = &mut guard.win_mut(win)?.window;
     let Some(rank) = window.check_lock(lock_type, rank, assertion)? else {
         window.lock_proc_null();
@@ -107,7 +119,7 @@ pub fn lock(call: &Call, lock_type: i32, rank: i32, assertion: i32, win: Win) ->
     let truly = assertion & MPI_MODE_NOCHECK == 0;
     match window.far_rank(rank) {
         Some(there) if truly => far::lock(call, &mut guard, win, there, exclusive)?,
-        None if truly && !window.control.lock(rank).try_take(window.rank, exclusive, true) => {
+        None if truly && !window.control.try_take(rank, window.rank, exclusive, true) => {
             call.wait_for_lock(&mut guard, win, rank, exclusive)?;
         }
         _ => {}
@@ -120,6 +132,7 @@ pub fn lock(call: &Call, lock_type: i32, rank: i32, assertion: i32, win: Win) ->
 
 pub fn lock_all(call: &Call, assertion: i32, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
+    guard.check_window(win)?;
     let window = &mut guard.win_mut(win)?.window;
     window.check_lock_all(assertion)?;
     let truly = assertion & MPI_MODE_NOCHECK == 0;

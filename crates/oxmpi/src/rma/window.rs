@@ -52,18 +52,21 @@ struct MemberInfo {
     inside: usize,
     /// The number of the window in the own job, if this process is the one that gives it.
     number: u64,
+    /// The number by which it is revoked, if this process is the first one.
+    key: u64,
 }
 
-const INFO_WORDS: usize = 11;
+const INFO_WORDS: usize = 12;
 
 impl MemberInfo {
     fn words(self) -> [u64; INFO_WORDS] {
-        let MemberInfo { size, unit, address, granularity, contiguous, alignment, probe, area, inside, number } = self;
+        let MemberInfo { size, unit, address, granularity, contiguous, alignment, probe, area, inside, number, key } =
+            self;
         let [size, address, alignment, probe, inside] =
             [size, address, alignment, probe, inside].map(|word| word as u64);
         let [start, length] = [area.offset, area.bytes].map(|word| word as u64);
         let contiguous = u64::from(contiguous);
-        [size, unit as u64, address, granularity, contiguous, alignment, probe, start, length, inside, number]
+        [size, unit as u64, address, granularity, contiguous, alignment, probe, start, length, inside, number, key]
     }
 
     fn from_words(words: &[u64]) -> MemberInfo {
@@ -79,6 +82,7 @@ impl MemberInfo {
             area: Area { offset: number(7), bytes: number(8) },
             inside: number(9),
             number: words[10],
+            key: words[11],
         }
     }
 }
@@ -111,8 +115,9 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         area,
         inside,
         number: if places.as_ref().is_some_and(|places| places.firsts[rank] == rank) { new_number(guard) } else { 0 },
+        key: if rank == 0 { guard.contexts.draw_for_window().into() } else { 0 },
     };
-    let participants = guard.comm_mut(comm)?.participants(own);
+    let participants = guard.comm_mut(comm)?.participants(own)?;
     let words = run_agreement(call, guard, |io| async move { io.gather(&participants, &own_info.words()).await })?;
     let all: Vec<MemberInfo> = words.chunks_exact(INFO_WORDS).map(MemberInfo::from_words).collect();
     let number_of = |other: usize| places.as_ref().map(|places| all[places.firsts[other]].number);
@@ -135,7 +140,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
             let reaches = far::can_be_reached(guard, own_info.probe, PROBE_VALUE).unwrap_or(false);
             can = can && guard.engine.may_copy() && reaches;
         }
-        let participants = guard.comm_mut(comm)?.participants(own);
+        let participants = guard.comm_mut(comm)?.participants(own)?;
         separate = !run_agreement(call, guard, |io| async move { io.all(&participants, can).await })?;
     }
     if separate && flavor == Flavor::Dynamic {
@@ -159,7 +164,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         Err(error) => (0, Err(error)),
     };
     // The control words are at offset zero, so zero means that the memory could not be mapped.
-    let participants = guard.comm_mut(comm)?.participants(own);
+    let participants = guard.comm_mut(comm)?.participants(own)?;
     let offsets = run_agreement(call, guard, |io| async move { io.gather(&participants, &[offset as u64]).await })?;
     let (mapping, others) = mapped?;
     if offsets.contains(&0) {
@@ -181,6 +186,8 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
     let window_members = (0..all.len()).map(member).collect();
     // Valgrind sees what this process writes, and not what a target writes for it.
     let single_copy = guard.engine.may_copy() && !valgrind::is_on();
+    let node = guard.engine.node();
+    let ends = node.goes_on().then(|| node.ends_of(members.iter()));
     let spec = WindowSpec {
         flavor,
         rank,
@@ -192,6 +199,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         mapping,
         others,
         number,
+        ends,
     };
     // SAFETY: the mapping is as large as the layout requires, and fresh, so it is all zeroes.
     let window = unsafe { Window::new(spec) };
@@ -211,7 +219,8 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         registered?;
     }
     let group = Arc::new(Group::new(members, session));
-    let made = Win { window, group, errhandler: MPI_ERRORS_ARE_FATAL, name: Vec::new(), hints };
+    let context = all[0].key as u32;
+    let made = Win { window, group, errhandler: MPI_ERRORS_ARE_FATAL, name: Vec::new(), hints, context };
     guard.add_window(made)
 }
 
@@ -284,7 +293,7 @@ fn register(
     };
     let registered = far::register(guard, number, window.rank, &told);
     let own = own_peer(guard);
-    let participants = guard.comm_mut(comm)?.participants(own);
+    let participants = guard.comm_mut(comm)?.participants(own)?;
     let can = registered.is_ok();
     let all = run_agreement(call, guard, |io| async move { io.all(&participants, can).await })?;
     if !all && can {
@@ -398,7 +407,7 @@ pub fn map_together(call: &Call, guard: &mut Guard, comm: Comm, rank: usize, byt
         words = [area.offset as u64, area.bytes as u64];
     }
     let own = own_peer(guard);
-    let participants = guard.comm_mut(comm)?.participants(own);
+    let participants = guard.comm_mut(comm)?.participants(own)?;
     let owner = participants.members.peer(Rank::new(0));
     let words = run_agreement(call, guard, |io| async move {
         io.tell(&participants, &mut words).await?;
@@ -430,7 +439,7 @@ fn map_on_each_node(
         words = [area.offset as u64, area.bytes as u64];
     }
     let own = own_peer(guard);
-    let participants = guard.comm_mut(comm)?.participants(own);
+    let participants = guard.comm_mut(comm)?.participants(own)?;
     let owner = participants.members.peer(Rank::new(leader));
     let all = run_agreement(call, guard, |io| async move { io.gather(&participants, &words).await })?;
     let none =
@@ -462,7 +471,12 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     let agents = far::agents_of(&guard, win, None)?;
     // Also after an error the window is freed: the others wait for this rank.
     let flushed = far::flush(&mut guard, &agents);
-    synchronize(call, &mut guard, win)?;
+    // After a failure it is freed by this rank alone.
+    let synchronized = guard.check_window(win).and_then(|()| synchronize(call, &mut guard, win));
+    let alone = matches!(&synchronized, Err(error) if error.is_of_failure());
+    if !alone {
+        synchronized?;
+    }
     guard.win_mut(win)?.window.synchronize_copies();
     let window = &guard.win(win)?.window;
     if let (Some(number), rank) = (window.number(), window.rank) {
@@ -472,9 +486,16 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     let window = &guard.win(win)?.window;
     let leader = window.near_ranks().next().unwrap_or(window.rank);
     let others = window.near_ranks().count() as u32 - 1;
+    let mut deserted = !alone;
     if window.rank == leader {
         let left = |window: &mut Window| window.control.left().load(Ordering::Acquire) == others;
-        call.wait_window(&mut guard, win, Awaited::All, left)?;
+        if !alone {
+            let waited = call.wait_window(&mut guard, win, Awaited::All, left);
+            deserted = !matches!(&waited, Err(error) if error.is_of_failure());
+            if deserted {
+                waited?;
+            }
+        }
     } else {
         let first = window.process_of(leader);
         window.control.left().fetch_add(1, Ordering::SeqCst);
@@ -484,7 +505,8 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     let (area, is_first) = (removed.window.area(), removed.window.rank == leader);
     call.library().errhandlers().detach(removed.errhandler);
     drop(removed);
-    if is_first {
+    // Where ranks have failed, others may still use it: then it stays.
+    if is_first && deserted {
         guard.engine.node_mut().release(area);
     }
     flushed

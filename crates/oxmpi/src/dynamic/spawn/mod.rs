@@ -157,7 +157,7 @@ fn accept(call: &Call, guard: &mut Guard, comm: Comm, root: usize, attempt: Opti
 /// An intercommunicator with an empty remote group, when no processes were requested.
 fn empty_remote_group(call: &Call, guard: &mut Guard, comm: Comm) -> Result<Comm> {
     let own = comm::own_peer(guard);
-    let participants = guard.comm_mut(comm)?.participants(own);
+    let participants = guard.comm_mut(comm)?.participants(own)?;
     let group = guard.comm(comm)?.group.clone();
     let context = comm::run_agreement(call, guard, |io| contexts::agree(io, participants, 0))?;
     comm::add(guard, comm, context, Ranks::from_list(Vec::new()), Some(group))
@@ -171,7 +171,7 @@ pub fn join_parents(call: &Call) -> Result<()> {
     // All processes of the job arrive before the first one connects: if one does not, the parents
     // still listen to `mpirun`, which reports it.
     let own = comm::own_peer(&guard);
-    let participants = guard.comm_mut(MPI_COMM_WORLD)?.participants(own);
+    let participants = guard.comm_mut(MPI_COMM_WORLD)?.participants(own)?;
     comm::run_agreement(call, &mut guard, |io| async move { io.all(&participants, true).await })?;
     // If they do not wait any more, `mpirun` ends this process.
     let parent = ports::connect(call, &mut guard, &port, MPI_COMM_WORLD, 0, None, &mut || Ok(()))?;
@@ -194,7 +194,7 @@ fn announce(
     attempt: Option<&Result<Attempt, Refusal>>,
 ) -> Result<Vec<Count>, Refusal> {
     let own = comm::own_peer(guard);
-    let participants = guard.comm_mut(comm)?.participants(own).led_by(root);
+    let participants = guard.comm_mut(comm)?.participants(own)?.led_by(root);
     let words = attempt.map(|attempt| match attempt {
         Ok(attempt) => going(&attempt.counts),
         Err(refusal) => failed(refusal),
