@@ -154,7 +154,7 @@ foreign-abi-all: stage
 
 # Jobs in every state of MPI that lose a rank or their mpirun.
 kills: stage
-	cargo xtask soak --prefix $(STAGE) --ranks 57 --mpirun 19
+	cargo xtask soak --prefix $(STAGE) --ranks 57 --mpirun 19 --survive 20
 
 # Jobs over several hosts with networks of their own, which lose packets, links, processes and hosts.
 hosts: stage
@@ -188,7 +188,7 @@ miri:
 test-all: test simulated miri foreign-abi-all programs-hosts-all hosts hosts-kills
 
 soak: stage hosts-kills
-	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500
+	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500 --survive 2000
 	cargo xtask test-programs --prefix $(STAGE) --repeat 100
 	cargo xtask fuzz-handles --prefix $(STAGE) --calls 100000000 --seed 2
 	$(STAGE)/bin/mpicc -O2 tests/programs/coll/stress.c -o build/stress

@@ -1,8 +1,10 @@
 //! `cargo xtask soak`: kills a rank or the mpirun of jobs in all states of MPI, at a random moment.
 //! The job must end in time and report what happened, and nothing may be left behind. The states
-//! are in `tests/soak/states.c`.
+//! are in `tests/soak/states.c`. `survive.rs` has the jobs that go on when ranks die.
 //!
 //! It must never leave one of its own jobs running, whatever it found.
+
+mod survive;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -22,6 +24,7 @@ cargo xtask soak [OPTIONS]
   --build B      where the program and scratch files go (default: build/soak)
   --ranks N      kill a rank N times (default: 200)
   --mpirun N     kill mpirun N times (default: 50)
+  --survive N    N jobs lose up to six of eight ranks and go on (default: 20)
   --state S      only this state";
 
 /// Time limit for the end of a job after one of its processes was killed.
@@ -87,6 +90,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     for (victim, rounds) in [(Victim::Rank, soak.options.ranks), (Victim::Mpirun, soak.options.mpirun)] {
         failed += soak.rounds(victim, rounds)?;
     }
+    failed += soak.survive(soak.options.survive)?;
     match failed {
         0 => Ok(()),
         _ => Err(format!("{failed} rounds failed")),
@@ -98,6 +102,7 @@ struct Options {
     build: PathBuf,
     ranks: usize,
     mpirun: usize,
+    survive: usize,
     state: Option<String>,
 }
 
@@ -110,6 +115,7 @@ impl Options {
             build: root.join("build/soak"),
             ranks: 200,
             mpirun: 50,
+            survive: 20,
             state: None,
         };
         let mut args = args.iter();
@@ -122,6 +128,7 @@ impl Options {
                 "--build" => options.build = value()?.into(),
                 "--ranks" => options.ranks = number(value()?)?,
                 "--mpirun" => options.mpirun = number(value()?)?,
+                "--survive" => options.survive = number(value()?)?,
                 "--state" => options.state = Some(value()?),
                 other => return Err(format!("unknown option `{other}`\n{HELP}")),
             }
@@ -162,16 +169,21 @@ impl Soak {
             return Err(format!("no state is called `{}`", options.state.unwrap_or_default()));
         }
         fs::create_dir_all(&options.build).map_err(|error| format!("{}: {error}", options.build.display()))?;
-        let program = options.build.join("states");
-        let mut mpicc = Command::new(options.prefix.join("bin/mpicc"));
+        let mut soak = Soak { options, program: PathBuf::new(), states, random: Random::new() };
+        soak.program = soak.compile("states.c", "states")?;
+        Ok(soak)
+    }
+
+    fn compile(&self, source: &str, program: &str) -> Result<PathBuf, String> {
+        let program = self.options.build.join(program);
+        let mut mpicc = Command::new(self.options.prefix.join("bin/mpicc"));
         mpicc.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]);
-        mpicc.arg(crate::root().join("tests/soak/states.c")).arg("-o").arg(&program);
+        mpicc.arg(crate::root().join("tests/soak").join(source)).arg("-o").arg(&program);
         match mpicc.status() {
-            Ok(status) if status.success() => {}
-            Ok(status) => return Err(format!("{mpicc:?}: {status}")),
-            Err(error) => return Err(format!("{mpicc:?}: {error}")),
+            Ok(status) if status.success() => Ok(program),
+            Ok(status) => Err(format!("{mpicc:?}: {status}")),
+            Err(error) => Err(format!("{mpicc:?}: {error}")),
         }
-        Ok(Soak { options, program, states, random: Random::new() })
     }
 
     /// Returns the number of failures.

@@ -1,0 +1,8 @@
+! ranks: 2 4
+! launch: --with-ft ulfm
+! expect-stderr: was killed by signal 9
+! one-host: --with-ft is for one host
+! no-valgrind: a rank is killed
+! A rank dies, and the others go on.
+#define BY_MPI
+#include "../bodies/failures.inc"

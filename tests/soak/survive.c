@@ -1,0 +1,159 @@
+// A job that loses up to all but two of its ranks at random moments, and goes on: survive <seed> <milliseconds>.
+// After each operation all agree whether it worked for all; if not, they go on with the ranks that are left. What arrived is
+// checked. `cargo xtask soak` runs it.
+#include <mpi.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { LONG = 300000, TAG = 5, WORKED = 1, OVER = 2 };
+
+static int rank, size;
+static unsigned char *in, *out;
+static uint64_t state;
+
+static unsigned below(unsigned end) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (unsigned)(state >> 16) % end;
+}
+
+static void fail(const char *what, long value) {
+    fprintf(stderr, "rank %d: %s (%ld)\n", rank, what, value);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void die(int signal) {
+    (void)signal;
+    kill(getpid(), SIGKILL);
+}
+
+// The same on all ranks: who dies, and when.
+static void choose_fate(unsigned milliseconds) {
+    int order[64], victims = 1 + (int)below((unsigned)size - 2);
+    for (int i = 0; i < size; i++) order[i] = i;
+    for (int i = size - 1; i > 0; i--) {
+        int other = (int)below((unsigned)i + 1), kept = order[i];
+        order[i] = order[other], order[other] = kept;
+    }
+    for (int i = 0; i < victims; i++) {
+        long at = 1 + below(milliseconds);
+        // Some die at the same time.
+        if (below(4) == 0) at = milliseconds / 2;
+        if (order[i] != rank) continue;
+        struct itimerval timer = {{0, 0}, {at / 1000, at % 1000 * 1000}};
+        signal(SIGALRM, die);
+        setitimer(ITIMER_REAL, &timer, NULL);
+    }
+}
+
+static int check(int code, int from, size_t bytes) {
+    if (code != MPI_SUCCESS) return code;
+    for (size_t i = 0; i < bytes; i++)
+        if (in[i] != (unsigned char)(from + 1)) fail("wrong data at byte", (long)i);
+    return code;
+}
+
+// One operation, which each rank of the communicator calls with the same number.
+static int operate(MPI_Comm comm, unsigned number) {
+    int own, n, code, sum = 0, one = 1;
+    MPI_Comm_rank(comm, &own);
+    MPI_Comm_size(comm, &n);
+    int right = (own + 1) % n, left = (own + n - 1) % n, root = (int)(number / 7) % n;
+    size_t length = number % 3 ? 100 : LONG;
+    MPI_Request requests[2];
+    memset(out, own + 1, LONG);
+    memset(in, 0, LONG);
+    switch (number % 7) {
+    case 0:
+        code = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+        if (code == MPI_SUCCESS && sum != n) fail("wrong sum", sum);
+        return code;
+    case 1: return MPI_Barrier(comm);
+    case 2:
+        code = MPI_Sendrecv(out, (int)length, MPI_BYTE, right, TAG, in, (int)length, MPI_BYTE, left, TAG, comm, MPI_STATUS_IGNORE);
+        return check(code, left, length);
+    case 3:
+        if (own == root) memset(in, root + 1, LONG);
+        return check(MPI_Bcast(in, (int)length, MPI_BYTE, root, comm), root, length);
+    case 4:
+        code = MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, root, comm);
+        if (code == MPI_SUCCESS && own == root && sum != n) fail("wrong sum", sum);
+        return code;
+    case 5:
+        code = MPI_Irecv(in, (int)length, MPI_BYTE, MPI_ANY_SOURCE, TAG, comm, &requests[0]);
+        if (code != MPI_SUCCESS) return code;
+        code = MPI_Send(out, (int)length, MPI_BYTE, right, TAG, comm);
+        if (code != MPI_SUCCESS) MPIX_Comm_revoke(comm);
+        int waited = MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        if (waited == MPIX_ERR_PROC_FAILED_PENDING) {
+            MPIX_Comm_revoke(comm);
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        }
+        return code != MPI_SUCCESS ? code : check(waited, left, length);
+    default:
+        code = MPI_Isend(out, (int)length, MPI_BYTE, right, TAG, comm, &requests[0]);
+        if (code != MPI_SUCCESS) return code;
+        code = MPI_Irecv(in, (int)length, MPI_BYTE, left, TAG, comm, &requests[1]);
+        if (code != MPI_SUCCESS) MPIX_Comm_revoke(comm), requests[1] = MPI_REQUEST_NULL;
+        int sent = MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        if (sent != MPI_SUCCESS) MPIX_Comm_revoke(comm);
+        int got = MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS || sent != MPI_SUCCESS) return code != MPI_SUCCESS ? code : sent;
+        return check(got, left, length);
+    }
+}
+
+static void allow(int code) {
+    if (code != MPI_SUCCESS && code != MPIX_ERR_PROC_FAILED && code != MPIX_ERR_REVOKED && code != MPIX_ERR_PROC_FAILED_PENDING) {
+        char text[MPI_MAX_ERROR_STRING + 1] = "";
+        int length;
+        MPI_Error_string(code, text, &length);
+        fprintf(stderr, "%s\n", text);
+        fail("an error of another kind", code);
+    }
+}
+
+int main(int argc, char **argv) {
+    MPI_Comm comm, next;
+    unsigned number = 0, milliseconds = argc > 2 ? (unsigned)atoi(argv[2]) : 200, repairs = 0;
+    state = 88172645463325252u + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1) * 0x9e3779b97f4a7c15u;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    in = malloc(LONG), out = malloc(LONG);
+    for (int i = 0; i < 10; i++) below(2);
+    // The start of a rank takes longer than its life.
+    MPI_Barrier(MPI_COMM_WORLD);
+    choose_fate(milliseconds);
+    double until = MPI_Wtime() + milliseconds / 1000.0 + 0.05;
+    comm = MPI_COMM_WORLD;
+    for (;;) {
+        int code = operate(comm, number), flag = 0;
+        allow(code);
+        if (code != MPI_SUCCESS) MPIX_Comm_revoke(comm);
+        flag = (code == MPI_SUCCESS ? WORKED : 0) | (MPI_Wtime() > until ? OVER : 0);
+        int agreed = MPIX_Comm_agree(comm, &flag);
+        allow(agreed);
+        if (agreed == MPI_SUCCESS && flag & WORKED) {
+            number++;
+            if (flag & OVER) break;
+            continue;
+        }
+        // The numbers are the same: all have agreed on each operation.
+        code = MPIX_Comm_shrink(comm, &next);
+        if (code != MPI_SUCCESS) fail("cannot shrink", code);
+        if (comm != MPI_COMM_WORLD) MPI_Comm_free(&comm);
+        comm = next, repairs++;
+    }
+    int n, own;
+    MPI_Comm_size(comm, &n);
+    MPI_Comm_rank(comm, &own);
+    if (own == 0) printf("survived: %d of %d ranks, %u operations, %u repairs\n", n, size, number, repairs);
+    MPI_Finalize();
+    return 0;
+}
