@@ -23,6 +23,10 @@ impl Process {
     #[cold]
     pub fn handle_news(&mut self) {
         let (ended, revoked) = self.engine.take_news();
+        if self.has_runs() {
+            // What the dead have sent may complete them.
+            self.progress_runs();
+        }
         for context in revoked {
             self.note_revoked(context);
         }
