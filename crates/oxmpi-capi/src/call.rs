@@ -45,8 +45,8 @@ pub unsafe fn or_null<H: Handle>(code: c_int, place: *mut H, null: H) -> c_int {
     if code != MPI_SUCCESS && !place.is_null() {
         // SAFETY: not null, so it can be written.
         unsafe { place.write(null) };
-    } else if check::is_on() {
-        // SAFETY: the call has succeeded, so the place is there, and the object is in it.
+    } else if check::is_on() && !place.is_null() {
+        // SAFETY: not null, and the call has succeeded, so the object is in it.
         LIBRARY.note_made(unsafe { place.read() }.raw(), null.raw());
     }
     code
