@@ -48,6 +48,21 @@ entries! {
     TYPE_RMA "OX-TYPE-RMA" "type_rma"
         "A one-sided operation gives types of different kinds for its own memory and for that of the target. The bytes \
          are taken as they are, so the values are wrong."
+    RMA_CONFLICT "OX-RMA-CONFLICT" "rma_conflict"
+        "Two one-sided accesses use the same memory of a target in one epoch, and one of them changes it. What is there in \
+         the end, or what is read, depends on chance. Only accumulates of one type and one operation may overlap. Separate \
+         the accesses: with a fence, with exclusive locks, or with a flush and a barrier."
+    RMA_STORE "OX-RMA-STORE" "rma_store"
+        "A rank has stored to its own memory of a window where another rank puts in the same epoch. One of the two values is \
+         lost. Store before the epoch begins or after it has ended. With --check=strict also a store to what another rank \
+         gets, whose value is then not certain."
+    RMA_ORIGIN "OX-RMA-ORIGIN" "rma_origin"
+        "The buffer of a one-sided operation was changed or used by another one before the operation was complete: \
+         before the next fence, MPI_Win_complete, flush or unlock. What was sent or received depends on chance."
+    THREAD_LEVEL "OX-THREAD-LEVEL" "thread_level"
+        "A thread has called MPI although the level that MPI_Init or MPI_Init_thread has provided does not allow it: with \
+         MPI_THREAD_SINGLE and MPI_THREAD_FUNNELED only the thread that initialised MPI may call it. Ask for \
+         MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE, and look at what was provided."
     BUF_OVERLAP "OX-BUF-OVERLAP" "buf_overlap"
         "A call uses a buffer that an operation under way writes, or writes one that it reads. What the buffer contains \
          in the end depends on chance. Complete the operation first, with MPI_Wait for example."

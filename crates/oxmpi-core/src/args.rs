@@ -56,17 +56,17 @@ impl<'m> SourceArg<'m> {
         SourceArg { count, ..self }
     }
 
-    /// The length of the memory, if it is contiguous, of a predefined type, and the arguments are
+    /// The length of the memory of a one-sided access, if it is contiguous, of a predefined type, and the arguments are
     /// plainly valid.
     #[inline(always)]
     pub fn plain_bytes(self) -> Option<usize> {
-        plain_bytes(self.address, self.count, self.datatype)
+        plain_bytes(self.address, self.count, self.datatype, &PLAIN_ACCESS)
     }
 
-    /// The memory, if [`SourceArg::plain_bytes`] has a length.
+    /// The memory of a message, if it is such.
     #[inline(always)]
     pub fn plain(self) -> Option<Source<'m>> {
-        let bytes = self.plain_bytes()?;
+        let bytes = plain_bytes(self.address, self.count, self.datatype, &PLAIN_MESSAGE)?;
         // SAFETY: `count` elements of the type, which has no gaps, may be read until 'm ends: the constructor's condition.
         Some(unsafe { Source::dense(self.address, bytes) })
     }
@@ -106,13 +106,13 @@ impl<'m> TargetArg<'m> {
     /// As [`SourceArg::plain_bytes`].
     #[inline(always)]
     pub fn plain_bytes(self) -> Option<usize> {
-        plain_bytes(self.address, self.count, self.datatype)
+        plain_bytes(self.address, self.count, self.datatype, &PLAIN_ACCESS)
     }
 
     /// As [`SourceArg::plain`].
     #[inline(always)]
     pub fn plain(self) -> Option<Target<'m>> {
-        let bytes = self.plain_bytes()?;
+        let bytes = plain_bytes(self.address, self.count, self.datatype, &PLAIN_MESSAGE)?;
         // SAFETY: `count` elements of the type, which has no gaps, may be written until 'm ends: the constructor's condition.
         Some(unsafe { Target::dense(self.address, bytes) })
     }
@@ -124,22 +124,33 @@ impl<'m> TargetArg<'m> {
     }
 }
 
+/// A one-sided access: what it reads and what it writes of the caller's memory, and the memory of the target.
+pub struct Access(pub Option<SourceArg<'static>>, pub Option<TargetArg<'static>>, pub At);
+
 /// The length of a contiguous buffer of a predefined type, if the arguments are plainly valid.
 #[inline(always)]
-fn plain_bytes(address: *const u8, count: i64, datatype: Datatype) -> Option<usize> {
+fn plain_bytes(address: *const u8, count: i64, datatype: Datatype, limit: &AtomicUsize) -> Option<usize> {
     let size = oxmpi_datatype::dense_size(datatype.0)?;
     // Long buffers take the general path, which counts their uses. A count below that limit cannot overflow the product.
     let bytes = size * (count as usize).min(huge::LONG);
     let is_valid = bytes == 0 || address as usize >= FIRST_ADDRESS;
-    (bytes < PLAIN.load(Relaxed) && is_valid).then_some(bytes)
+    (bytes < limit.load(Relaxed) && is_valid).then_some(bytes)
 }
 
-/// Buffers of fewer bytes may take short paths.
-static PLAIN: AtomicUsize = AtomicUsize::new(huge::LONG);
+/// Messages of fewer bytes may take short paths.
+static PLAIN_MESSAGE: AtomicUsize = AtomicUsize::new(huge::LONG);
+/// So may one-sided accesses.
+static PLAIN_ACCESS: AtomicUsize = AtomicUsize::new(huge::LONG);
 
-/// From now on all buffers take the general path, where valgrind sees what is sent.
+/// From now on all buffers take the general path, where valgrind and `--check` see what is accessed.
 pub fn forbid_short_paths() {
-    PLAIN.store(0, Relaxed);
+    PLAIN_MESSAGE.store(0, Relaxed);
+    forbid_short_accesses();
+}
+
+/// From now on puts and gets take the general path, where a recorder hears of them.
+pub(crate) fn forbid_short_accesses() {
+    PLAIN_ACCESS.store(0, Relaxed);
 }
 
 impl Process {

@@ -3,6 +3,9 @@
 use crate::call::On;
 use crate::check::{self, buffers, origins};
 use crate::library::Library;
+use oxmpi_abi::constants::{MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED};
+use oxmpi_abi::functions::Fun;
+use oxmpi_check::catalogue::THREAD_LEVEL;
 use std::time::Duration;
 
 impl Library {
@@ -15,6 +18,22 @@ impl Library {
         {
             origins::note(made, fun);
             guard.bind_buffers(made, fun);
+        }
+    }
+
+    /// A call that only some threads may make.
+    #[cold]
+    pub fn check_thread(&self, fun: Fun) {
+        let level = self.thread_level();
+        // A session may be used by a thread of its own; then calls take the lock.
+        let is_allowed = level >= MPI_THREAD_SERIALIZED || self.is_threaded();
+        if is_allowed || !self.has_main_thread() || self.is_main_thread() {
+            return;
+        }
+        let level = if level == MPI_THREAD_FUNNELED { "MPI_THREAD_FUNNELED" } else { "MPI_THREAD_SINGLE" };
+        let text = format!("{} called by another thread than the main one, but the level is {level}", fun.name());
+        if let Some(guard) = self.enter() {
+            check::tell(guard.engine.node(), &THREAD_LEVEL, text);
         }
     }
 

@@ -339,6 +339,11 @@ impl Library {
         self.world.thread_level.load(Ordering::Relaxed)
     }
 
+    /// Whether the world has begun.
+    pub fn has_main_thread(&self) -> bool {
+        self.world.main_thread.load(Ordering::Relaxed) != 0
+    }
+
     pub fn is_main_thread(&self) -> bool {
         self.world.main_thread.load(Ordering::Relaxed) == thread_number()
     }

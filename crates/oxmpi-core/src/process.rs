@@ -53,7 +53,7 @@ mod checked_buffers;
 mod checked_calls;
 mod checked_left;
 mod checked_messages;
-mod checked_types;
+mod checked_windows;
 mod failing;
 mod files;
 mod messages;
@@ -196,6 +196,11 @@ impl Process {
         }
         let cannot = |error: std::io::Error| Error::new(MPI_ERR_OTHER, format!("cannot join the job: {error}"));
         check::begin(started_by.0.is_some() && !started_by.1);
+        if check::is_on() {
+            args::forbid_short_paths();
+        } else if check::records() {
+            args::forbid_short_accesses();
+        }
         let links = Links::attach_on(segment, job, nodes).map_err(cannot)?;
         let mut process = Process {
             appnum,

@@ -1,5 +1,5 @@
 //! What a recorder hears: a library that `mpirun --profile` and `--trace` load into the ranks. Without one, nothing here is
-//! called; the short ways of messages test the same byte as for `--check`.
+//! called; the short ways of messages test the same byte as for `--check`. With one, puts and gets take the general way.
 
 use crate::check;
 use crate::explain;

@@ -10,8 +10,9 @@
 //! `target_region.rs` finds the memory that an access names, `transfer.rs` and `accumulate.rs`
 //! perform accesses. All accesses are complete when they return. `assist.rs` makes small ones
 //! faster while the target is in the library, `cooperative.rs` long ones. Nothing here waits; the
-//! caller does.
+//! caller does. `access_log.rs` is for `--check`.
 
+pub mod access_log;
 mod accumulate;
 mod assist;
 mod control;
@@ -23,6 +24,7 @@ mod scattered;
 mod target_region;
 mod transfer;
 
+use access_log::AccessLog;
 pub use accumulate::{Combine, check_comparable, only_element, predefined_combine};
 pub use control::{Control, WindowLock};
 pub use cooperative::SHORTEST_MAPPED;
@@ -101,6 +103,8 @@ pub struct Window {
     pub control: Control,
     /// The memory allocated for the window; its first rank frees it.
     pub mapping: Mapping,
+    /// For `--check`: the accesses that are not complete.
+    pub log: Option<AccessLog>,
     /// Memory of programs in other ranks that lies in the segment.
     _others: Vec<Option<(Mapping, usize)>>,
     /// The number that the agents of the own job know the window by, if it has ranks on several nodes.
@@ -221,6 +225,8 @@ pub struct WindowSpec {
     pub number: Option<u64>,
     /// Tells whether a rank has ended, if the others go on then.
     pub ends: Option<Ends>,
+    /// Where in the mapping the log of accesses is, if there is one.
+    pub log: Option<usize>,
 }
 
 /// Tells whether a rank of a window has ended.
@@ -235,25 +241,16 @@ impl Window {
 
     /// # Safety
     /// The mapping begins with [`Control::bytes`] zeroes for this window alone, and the memory of
-    /// the members follows; the program's memory stays valid until the window is freed.
+    /// the members follows, and the zeroes of the log; the program's memory stays valid until the window is freed.
     pub unsafe fn new(spec: WindowSpec) -> Window {
-        let WindowSpec {
-            flavor,
-            rank,
-            no_locks,
-            members,
-            separate,
-            granularity,
-            single_copy,
-            mapping,
-            others,
-            number,
-            ends,
-        } = spec;
+        let WindowSpec { flavor, rank, no_locks, members, separate, granularity, single_copy, .. } = spec;
+        let WindowSpec { mapping, others, number, ends, log, .. } = spec;
         let size = members.len();
         // SAFETY: the mapping begins with that many zeroes for this window alone, and the window keeps it.
         let control =
             unsafe { Control::new(mapping.base(), size, flavor == Flavor::Dynamic) }.recovering(ends.is_some());
+        // SAFETY: the mapping has zeroes for the log at that offset, in whole pages, and the window keeps it.
+        let log = log.map(|at| unsafe { AccessLog::new(mapping.base().add(at), size, rank) });
         let at = |member: &WindowMember| mapping.base().as_ptr().wrapping_add(member.offset);
         let library_gave = matches!(flavor, Flavor::Allocate | Flavor::Shared);
         let mut far: Vec<ServedBy> = members.iter().filter_map(|member| member.agent).collect();
@@ -319,6 +316,7 @@ impl Window {
             copies: separate.then(|| Copies { public: at(&own), twin: vec![0; own.size] }),
             control,
             mapping,
+            log,
             _others: others,
             number,
             far: far.into(),

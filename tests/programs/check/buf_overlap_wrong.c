@@ -10,6 +10,7 @@
 // args: blocking-recv
 // args: bcast
 // args: iallreduce
+// args: sendrecv
 // Rank 1 uses a buffer of an operation under way.
 #include "../check.h"
 #include <string.h>
@@ -52,6 +53,9 @@ int main(int argc, char **argv) {
         MPI_Irecv(rank == 1 ? b : c, 4, MPI_INT, 1 - rank, 1, comm, &requests[1]);
         MPI_Send(a, 4, MPI_INT, 1 - rank, 1, comm);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    if (!strcmp(mode, "sendrecv")) {
+        MPI_Sendrecv(a, 4, MPI_INT, 1 - rank, 1, used + 3, 4, MPI_INT, 1 - rank, 1, comm, MPI_STATUS_IGNORE);
     }
     if (!strcmp(mode, "persistent")) {
         MPI_Recv_init(used, 4, MPI_INT, 1 - rank, 1, comm, &requests[0]);

@@ -63,6 +63,14 @@ int main(int argc, char **argv) {
     MPI_Recv(a, 1, MPI_INT, MPI_PROC_NULL, 5, comm, MPI_STATUS_IGNORE);
     a[0] = 3;
 
+    // A request that is known to be complete: its buffers may be used.
+    MPI_Isend(a, 4, MPI_INT, peer, 6, comm, &requests[0]);
+    MPI_Irecv(b, 4, MPI_INT, peer, 6, comm, &requests[1]);
+    for (int which = 0; which < 2; which++)
+        for (int done = 0; !done;) MPI_Request_get_status(requests[which], &done, MPI_STATUS_IGNORE);
+    a[0]++, b[0] = -5;
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+
     // Nonblocking collectives.
     MPI_Iallreduce(a, b, 4, MPI_INT, MPI_SUM, comm, &requests[0]);
     MPI_Ibcast(b + 8, 4, MPI_INT, 0, comm, &requests[1]);

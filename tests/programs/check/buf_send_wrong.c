@@ -11,6 +11,8 @@
 // args: waitall
 // args: ibcast
 // args: iallreduce
+// args: igatherv
+// args: isendrecv
 // Rank 0 changes a send buffer before the request is complete.
 #include "../check.h"
 #include <string.h>
@@ -29,6 +31,11 @@ int main(int argc, char **argv) {
     int is_typed = !strcmp(mode, "typed"), count = !strcmp(mode, "long") ? LONG : 4;
     if (!strcmp(mode, "ibcast")) MPI_Ibcast(a, 4, MPI_INT, 0, comm, &request);
     else if (!strcmp(mode, "iallreduce")) MPI_Iallreduce(a, b, 4, MPI_INT, MPI_SUM, comm, &request);
+    else if (!strcmp(mode, "igatherv")) {
+        static const int counts[2] = {4, 4}, displacements[2] = {0, 4};
+        MPI_Igatherv(a, 4, MPI_INT, b, counts, displacements, MPI_INT, 1, comm, &request);
+    } else if (!strcmp(mode, "isendrecv"))
+        MPI_Isendrecv(a, 4, MPI_INT, 1 - rank, 1, b, 4, MPI_INT, 1 - rank, 1, comm, &request);
     else if (rank == 1) MPI_Irecv(b, count, MPI_INT, 0, 1, comm, &request);
     else if (!strcmp(mode, "issend")) MPI_Issend(a, 4, MPI_INT, 1, 1, comm, &request);
     else if (!strcmp(mode, "persistent")) {

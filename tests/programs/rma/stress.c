@@ -169,6 +169,8 @@ static void carry_out(Window *w, const Operation *o, char *mirror) {
     // fall through
     default: MPI_Accumulate(values, o->count, type, o->target, at, target_count, target_type, op, w->win);
     }
+    // The buffers of this call end with it.
+    MPI_Win_flush_local(o->target, w->win);
 }
 
 static void model(const Operation *o, char *memory) {

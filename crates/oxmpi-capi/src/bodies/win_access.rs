@@ -44,9 +44,8 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
 }
 
 #[inline(always)]
-pub fn put(cx: &Call, origin_addr: SourceArg, target: At, win: Win) -> Result<()> {
+pub fn put(cx: &Call, origin_addr: SourceArg<'static>, target: At, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
-    guard.check_access(cx.fun, (origin_addr.count, origin_addr.datatype), target);
     let from = origin_addr.address();
     let Some(bytes) = origin_addr.plain_bytes() else { return put_general(&mut guard, origin_addr, target, win) };
     match try_plain(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
@@ -76,9 +75,8 @@ fn put_general(guard: &mut Guard, origin: SourceArg, target: At, win: Win) -> Re
 }
 
 #[inline(always)]
-pub fn get(cx: &Call, origin_addr: TargetArg, target: At, win: Win) -> Result<()> {
+pub fn get(cx: &Call, origin_addr: TargetArg<'static>, target: At, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
-    guard.check_access(cx.fun, (origin_addr.count, origin_addr.datatype), target);
     let to = origin_addr.address();
     let Some(bytes) = origin_addr.plain_bytes() else { return get_general(&mut guard, origin_addr, target, win) };
     match try_plain(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
@@ -118,13 +116,13 @@ pub(super) fn check_passive(guard: &Guard, types: &[Datatype], target_rank: c_in
     window.check_passive_call(target_rank).map(|_| ())
 }
 
-pub fn rput(cx: &Call, origin_addr: SourceArg, target: At, win: Win) -> Result<Request> {
+pub fn rput(cx: &Call, origin_addr: SourceArg<'static>, target: At, win: Win) -> Result<Request> {
     check_passive(&cx.enter()?, &[origin_addr.datatype, target.datatype], target.rank, win)?;
     put(cx, origin_addr, target, win)?;
     access::request(&mut cx.enter()?, target.rank, win)
 }
 
-pub fn rget(cx: &Call, origin_addr: TargetArg, target: At, win: Win) -> Result<Request> {
+pub fn rget(cx: &Call, origin_addr: TargetArg<'static>, target: At, win: Win) -> Result<Request> {
     check_passive(&cx.enter()?, &[origin_addr.datatype, target.datatype], target.rank, win)?;
     get(cx, origin_addr, target, win)?;
     access::request(&mut cx.enter()?, target.rank, win)

@@ -1,7 +1,7 @@
 //! Accumulates of all kinds. As with puts and gets, the common case takes a short path.
 
 use super::win_access::check_passive;
-use crate::args::{At, SourceArg, TargetArg};
+use crate::args::{Access, At, SourceArg, TargetArg};
 use crate::call::{Call, Guard};
 use oxmpi::rma::access;
 use oxmpi_abi::constants::*;
@@ -71,9 +71,9 @@ unsafe fn long(
 }
 
 #[inline(always)]
-pub fn accumulate(cx: &Call, origin_addr: SourceArg, target: At, op: Op, win: Win) -> Result<()> {
+pub fn accumulate(cx: &Call, origin_addr: SourceArg<'static>, target: At, op: Op, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
-    guard.check_operand(cx.fun, (origin_addr.count, origin_addr.datatype), target, op);
+    guard.check_access(cx.fun, op, win, || Access(Some(origin_addr), None, target));
     // SAFETY: there is no result.
     if op != MPI_NO_OP && unsafe { try_op(&mut guard, origin_addr, std::ptr::null_mut(), target, op, win)? } {
         return Ok(());
@@ -84,33 +84,35 @@ pub fn accumulate(cx: &Call, origin_addr: SourceArg, target: At, op: Op, win: Wi
 #[inline(always)]
 pub fn get_accumulate(
     cx: &Call,
-    origin_addr: SourceArg,
+    origin_addr: SourceArg<'static>,
     result_addr: TargetArg<'static>,
     target: At,
     op: Op,
     win: Win,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
-    guard.check_access(cx.fun, (result_addr.count, result_addr.datatype), target);
+    guard.check_access(cx.fun, op, win, || Access(Some(origin_addr), Some(result_addr), target));
     let (result, count) = (result_addr.address(), result_addr.count);
     let fits = is_like(result, count, result_addr.datatype, target);
     // SAFETY: the result has as many elements of the same type as the target.
     if fits && unsafe { try_op(&mut guard, origin_addr, result, target, op, win)? } {
-        return Ok(());
+        return guard.access_done();
     }
-    access::accumulate(&mut guard, origin_addr, Some(result_addr), target, op, win)
+    access::accumulate(&mut guard, origin_addr, Some(result_addr), target, op, win)?;
+    guard.access_done()
 }
 
 #[inline(always)]
 pub fn fetch_and_op(
     cx: &Call,
-    origin_addr: SourceArg,
+    origin_addr: SourceArg<'static>,
     result_addr: TargetArg<'static>,
     target: At,
     op: Op,
     win: Win,
 ) -> Result<()> {
     let mut guard = cx.enter()?;
+    guard.check_access(cx.fun, op, win, || Access(Some(origin_addr), Some(result_addr), target));
     let result = result_addr.address();
     // SAFETY: the result is one element of the type that the target has.
     if !(result as usize >= 4096 && unsafe { try_op(&mut guard, origin_addr, result, target, op, win)? }) {
@@ -121,7 +123,7 @@ pub fn fetch_and_op(
     if op == MPI_NO_OP {
         guard.yield_cpu();
     }
-    Ok(())
+    guard.access_done()
 }
 
 fn check_predefined(guard: &Guard, datatype: Datatype) -> Result<()> {
@@ -134,8 +136,8 @@ fn check_predefined(guard: &Guard, datatype: Datatype) -> Result<()> {
 
 pub fn compare_and_swap(
     cx: &Call,
-    origin_addr: SourceArg,
-    compare_addr: SourceArg,
+    origin_addr: SourceArg<'static>,
+    compare_addr: SourceArg<'static>,
     result_addr: TargetArg<'static>,
     target: At,
     win: Win,
@@ -154,6 +156,7 @@ pub fn compare_and_swap(
     guard.source_of(origin_addr)?;
     guard.source_of(compare_addr)?;
     guard.target_of(result_addr)?;
+    guard.check_access(cx.fun, MPI_REPLACE, win, || Access(Some(origin_addr), Some(result_addr), target));
     let (new, compare, old) = (origin_addr.address(), compare_addr.address(), result_addr.address());
     let window = &mut guard.win_mut(win)?.window;
     // SAFETY: the target is in its window and may be accessed; the other three are one element of the type each.
@@ -169,7 +172,7 @@ pub fn compare_and_swap(
     if !swapped {
         guard.yield_cpu();
     }
-    Ok(())
+    guard.access_done()
 }
 
 #[cold]
@@ -193,7 +196,7 @@ fn comparable_size(datatype: Datatype) -> Option<usize> {
 
 // ---- with a request: the buffers can be used again when the call returns ----
 
-pub fn raccumulate(cx: &Call, origin_addr: SourceArg, target: At, op: Op, win: Win) -> Result<Request> {
+pub fn raccumulate(cx: &Call, origin_addr: SourceArg<'static>, target: At, op: Op, win: Win) -> Result<Request> {
     access::check_op(op)?;
     check_passive(&cx.enter()?, &[origin_addr.datatype, target.datatype], target.rank, win)?;
     accumulate(cx, origin_addr, target, op, win)?;
@@ -202,7 +205,7 @@ pub fn raccumulate(cx: &Call, origin_addr: SourceArg, target: At, op: Op, win: W
 
 pub fn rget_accumulate(
     cx: &Call,
-    origin_addr: SourceArg,
+    origin_addr: SourceArg<'static>,
     result_addr: TargetArg<'static>,
     target: At,
     op: Op,

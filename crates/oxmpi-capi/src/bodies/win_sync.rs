@@ -50,37 +50,33 @@ pub fn win_unlock_all(cx: &Call, win: Win) -> Result<()> {
 // ---- flushes: on this node operations are complete when they return, only their order is left ----
 
 pub fn win_flush(cx: &Call, rank: c_int, win: Win) -> Result<()> {
-    let mut guard = cx.enter()?;
-    if guard.win(win)?.window.check_passive_call(rank)? {
-        return sync::flush_far(&mut guard, Some(rank), win);
-    }
-    full_fence();
-    Ok(())
+    complete(cx, Some(rank), true, win)
 }
 
 pub fn win_flush_all(cx: &Call, win: Win) -> Result<()> {
-    let mut guard = cx.enter()?;
-    if guard.win(win)?.window.check_any_passive()? {
-        return sync::flush_far(&mut guard, None, win);
-    }
-    full_fence();
-    Ok(())
+    complete(cx, None, true, win)
 }
 
 pub fn win_flush_local(cx: &Call, rank: c_int, win: Win) -> Result<()> {
-    let mut guard = cx.enter()?;
-    match guard.win(win)?.window.check_passive_call(rank)? {
-        true => sync::flush_local_far(&mut guard, Some(rank), win),
-        false => Ok(()),
-    }
+    complete(cx, Some(rank), false, win)
 }
 
 pub fn win_flush_local_all(cx: &Call, win: Win) -> Result<()> {
+    complete(cx, None, false, win)
+}
+
+#[inline(always)]
+fn complete(cx: &Call, rank: Option<c_int>, is_remote: bool, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
-    match guard.win(win)?.window.check_any_passive()? {
-        true => sync::flush_local_far(&mut guard, None, win),
-        false => Ok(()),
+    guard.check_completion(win, rank, is_remote);
+    let window = &guard.win(win)?.window;
+    match (rank.map_or_else(|| window.check_any_passive(), |rank| window.check_passive_call(rank))?, is_remote) {
+        (true, true) => return sync::flush_far(&mut guard, rank, win),
+        (true, false) => return sync::flush_local_far(&mut guard, rank, win),
+        (false, true) => full_fence(),
+        (false, false) => {}
     }
+    Ok(())
 }
 
 pub fn win_sync(cx: &Call, win: Win) -> Result<()> {

@@ -17,22 +17,24 @@ pub struct Use {
     pub(crate) writes: bool,
     /// The hash at the start of an operation that reads.
     pub(crate) hash: Option<u64>,
+    /// Of one that writes: the hash when the library had written all.
+    pub(crate) result: Option<u64>,
     /// Of a receive of one message.
     pub(crate) expected: Option<Expected>,
 }
 
 impl Use {
     pub fn reads(fun: Fun, buffer: Source<'static>) -> Use {
-        Use { fun, buffer, writes: false, hash: None, expected: None }
+        Use { fun, buffer, writes: false, hash: None, result: None, expected: None }
     }
 
     pub fn writes(fun: Fun, buffer: Source<'static>) -> Use {
-        Use { fun, buffer, writes: true, hash: None, expected: None }
+        Use { fun, buffer, writes: true, hash: None, result: None, expected: None }
     }
 
     /// A receive that can tell what has become of it.
     pub fn receives(fun: Fun, buffer: Source<'static>, expected: Option<Expected>) -> Use {
-        Use { fun, buffer, writes: true, hash: None, expected }
+        Use { fun, buffer, writes: true, hash: None, result: None, expected }
     }
 
     /// The bytes, if they are contiguous.
@@ -49,14 +51,27 @@ impl Use {
     }
 
     pub(crate) fn what(&self) -> String {
-        format!("{} {}", self.fun.name(), if self.writes { "writes" } else { "reads" })
+        format!("{} {}", self.fun.name(), self.verb())
     }
+
+    pub(crate) fn verb(&self) -> &'static str {
+        if self.writes { "writes" } else { "reads" }
+    }
+}
+
+/// The buffer of a one-sided access that is not complete at its origin.
+pub(crate) struct LocalUse {
+    pub win: usize,
+    pub target: usize,
+    pub one: Use,
 }
 
 /// The buffers of requests of this process, by handle.
 #[derive(Default)]
 pub struct Buffers {
     pub(crate) pending: Vec<(usize, Use)>,
+    /// Those of one-sided accesses.
+    pub(crate) accesses: Vec<LocalUse>,
 }
 
 thread_local! {

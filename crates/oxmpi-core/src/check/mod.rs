@@ -34,6 +34,8 @@ const ON: u8 = 1;
 const PRINTS: u8 = 2;
 /// A recorder hears of messages (`record.rs`).
 const RECORDS: u8 = 4;
+/// Also what works here and elsewhere.
+const STRICT: u8 = 8;
 
 static STATE: AtomicU8 = AtomicU8::new(0);
 
@@ -66,13 +68,19 @@ pub(crate) fn record() {
     STATE.fetch_or(RECORDS, Relaxed);
 }
 
+/// Whether they are checked against the text of the standard.
+pub fn is_strict() -> bool {
+    STATE.load(Relaxed) & STRICT != 0
+}
+
 /// Called when the process joins its job. `is_watched`: an `mpirun` reads the log.
 pub(crate) fn begin(is_watched: bool) {
     // `mpirun` has refused words that mean nothing.
-    let Mode { on, .. } = settings::check_words();
+    let Mode { on, strict, .. } = settings::check_words();
     let prints = if is_watched { 0 } else { PRINTS };
     let records = STATE.load(Relaxed) & RECORDS;
-    STATE.store(records | if on { ON | prints } else { 0 }, Relaxed);
+    let strict = if strict { STRICT } else { 0 };
+    STATE.store(records | if on { ON | prints | strict } else { 0 }, Relaxed);
 }
 
 /// Tells a finding, once.

@@ -12,8 +12,16 @@ impl Process {
     /// A call is about to use buffers. With `stays` they may become pending.
     #[cold]
     pub fn propose_buffers(&mut self, mut uses: Vec<Use>, stays: bool) {
+        self.forget_copies();
         let mut pending = std::mem::take(&mut self.buffers.pending);
         pending.retain(|(handle, _)| self.is_pending(*handle));
+        for (index, one) in uses.iter().enumerate() {
+            let clash = uses[..index].iter().find(|other| (one.writes || other.writes) && one.overlaps(other));
+            if let Some(other) = clash {
+                let text = format!("{} a buffer that the same call {}", one.what(), other.verb());
+                check::tell(self.engine.node(), &BUF_OVERLAP, text);
+            }
+        }
         if pending.len() <= MOST {
             for one in &uses {
                 let clash = pending.iter().find(|(_, other)| (one.writes || other.writes) && one.overlaps(other));
@@ -38,7 +46,10 @@ impl Process {
     #[cold]
     pub fn bind_buffers(&mut self, handle: usize, fun: Fun) {
         // Others are of a call that has made no request.
-        for one in PROPOSED.take().into_iter().filter(|one| one.fun == fun) {
+        for mut one in PROPOSED.take().into_iter().filter(|one| one.fun == fun) {
+            if one.writes && self.is_over(handle) {
+                one.result = Some(one.buffer.checksum());
+            }
             if let Some(expected) = &one.expected {
                 let is_over = self.is_over(handle);
                 expected.posted(is_over, &one.buffer);
@@ -47,6 +58,18 @@ impl Process {
                 self.buffers.pending.push((handle, one));
             }
         }
+    }
+
+    /// Results that the library has written since: nobody else may change them before the request is complete.
+    #[cold]
+    pub(crate) fn hash_results_of_requests(&mut self) {
+        let mut pending = std::mem::take(&mut self.buffers.pending);
+        for (handle, one) in pending.iter_mut().filter(|(_, one)| one.writes && one.result.is_none()) {
+            if self.is_pending(*handle) && self.is_over(*handle) {
+                one.result = Some(one.buffer.checksum());
+            }
+        }
+        self.buffers.pending = pending;
     }
 
     fn is_over(&mut self, handle: usize) -> bool {
@@ -81,7 +104,8 @@ impl Process {
                 let text = format!("the buffer of {fun} was changed before its request was complete");
                 check::tell(self.engine.node(), &BUF_SEND, text);
             }
-            if one.expected.is_some_and(|expected| expected.has_changed(&one.buffer)) {
+            let was_changed = one.result.is_some_and(|hash| hash != one.buffer.checksum());
+            if was_changed || one.expected.is_some_and(|expected| expected.has_changed(&one.buffer)) {
                 let text = format!("the buffer of {fun} was changed by the program before its request was complete");
                 check::tell(self.engine.node(), &BUF_RECV, text);
             }
@@ -99,6 +123,12 @@ impl Process {
     #[cold]
     pub fn forget_buffers(&mut self, handle: usize) {
         origins::forget(handle);
+        self.release_buffers(handle);
+    }
+
+    /// The program knows that the operation of a request is complete.
+    #[cold]
+    pub fn release_buffers(&mut self, handle: usize) {
         self.buffers.pending.retain(|(of, _)| *of != handle);
     }
 }

@@ -14,6 +14,7 @@ impl Process {
     /// This rank makes a collective call on a communicator of one group, as `number` among them.
     #[cold]
     pub fn note_collective(&mut self, handle: Comm, own: Own) {
+        self.forget_copies();
         let Ok(comm) = self.comm_mut(handle) else { return };
         let (context, rank, size) = (comm.context, comm.rank as u32, comm.size() as usize);
         comm.calls.checked = comm.calls.checked.wrapping_add(1);

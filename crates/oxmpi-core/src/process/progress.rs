@@ -29,7 +29,11 @@ impl Process {
         if !self.votes.is_empty() {
             moved |= self.progress_votes();
         }
-        self.progress_pending_comms() | self.progress_runs() | self.progress_partitioned() | moved
+        let advanced = self.progress_pending_comms() | self.progress_runs() | self.progress_partitioned();
+        if advanced && check::is_on() {
+            self.hash_results_of_requests();
+        }
+        advanced | moved
     }
 
     #[cold]
@@ -39,6 +43,7 @@ impl Process {
         }
         if check::is_on() {
             self.compare_collectives();
+            self.hash_results_of_requests();
         }
     }
 }

@@ -32,6 +32,9 @@ const NOBODY: i32 = -1;
 impl<'c, 'l> Checked<'c, 'l> {
     /// `None` where nothing is compared: intercommunicators, and what is no communicator.
     fn new(call: &'c Call<'l>, comm: Comm) -> Option<Checked<'c, 'l>> {
+        if check::is_on() {
+            call.library().check_thread(call.fun);
+        }
         let guard = call.enter().ok()?;
         let found = guard.comm(comm).ok()?;
         let (rank, size, is_inter) = (found.rank, found.size() as usize, found.is_inter());
@@ -200,9 +203,18 @@ pub(super) unsafe fn among_all(call: &Call, mode: Mode, send: &Block, recv: &Blo
 
 /// # Safety
 /// The arrays of the root have an entry for every rank.
-pub(super) unsafe fn gatherv(call: &Call, send: &Block, recv: &Blocks, root: i32, comm: Comm) -> Option<()> {
-    let checked = Checked::new(call, comm)?;
+pub(super) unsafe fn gatherv(
+    call: &Call,
+    mode: Mode,
+    send: &Block,
+    recv: &Blocks,
+    root: i32,
+    comm: Comm,
+) -> Option<()> {
+    let mut checked = Checked::new(call, comm)?;
     checked.has_root(root)?;
+    // SAFETY: the program keeps the block of `send` until the operation is complete.
+    unsafe { checked.propose(mode, Some((send, 1)), None) };
     let (mut sent, mut expected) = (Vec::new(), BTreeMap::new());
     if checked.rank == root {
         // SAFETY: this function's own condition.
@@ -218,9 +230,18 @@ pub(super) unsafe fn gatherv(call: &Call, send: &Block, recv: &Blocks, root: i32
 
 /// # Safety
 /// As for [`gatherv`].
-pub(super) unsafe fn scatterv(call: &Call, send: &Blocks, recv: &Block, root: i32, comm: Comm) -> Option<()> {
-    let checked = Checked::new(call, comm)?;
+pub(super) unsafe fn scatterv(
+    call: &Call,
+    mode: Mode,
+    send: &Blocks,
+    recv: &Block,
+    root: i32,
+    comm: Comm,
+) -> Option<()> {
+    let mut checked = Checked::new(call, comm)?;
     checked.has_root(root)?;
+    // SAFETY: the program keeps the block of `recv` until the operation is complete.
+    unsafe { checked.propose(mode, None, Some((recv, 1))) };
     let (mut sent, mut expected) = (Vec::new(), BTreeMap::new());
     if checked.rank == root {
         // SAFETY: this function's own condition.
@@ -236,8 +257,10 @@ pub(super) unsafe fn scatterv(call: &Call, send: &Blocks, recv: &Block, root: i3
 
 /// # Safety
 /// The array of counts has an entry for every rank.
-pub(super) unsafe fn allgatherv(call: &Call, send: &Block, recv: &Blocks, comm: Comm) -> Option<()> {
-    let checked = Checked::new(call, comm)?;
+pub(super) unsafe fn allgatherv(call: &Call, mode: Mode, send: &Block, recv: &Blocks, comm: Comm) -> Option<()> {
+    let mut checked = Checked::new(call, comm)?;
+    // SAFETY: the program keeps the block of `send` until the operation is complete.
+    unsafe { checked.propose(mode, Some((send, 1)), None) };
     // SAFETY: this function's own condition.
     let counts = unsafe { checked.counts(recv.counts) }?;
     let own = if send.is_in_place() {

@@ -172,7 +172,7 @@ pub unsafe fn gatherv<F: Form>(
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
         if check::is_watched() {
-            let _ = checked::gatherv(call, &send, &recv, root, comm);
+            let _ = checked::gatherv(call, form.mode(), &send, &recv, root, comm);
         }
         if let Some(output) = uneven::gatherv(call, form, send, recv, root, comm)? {
             return Ok(output);
@@ -214,7 +214,7 @@ pub unsafe fn scatterv<F: Form>(
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
         if check::is_watched() {
-            let _ = checked::scatterv(call, &send, &recv, root, comm);
+            let _ = checked::scatterv(call, form.mode(), &send, &recv, root, comm);
         }
         if let Some(output) = uneven::scatterv(call, form, send, recv, root, comm)? {
             return Ok(output);
@@ -242,7 +242,7 @@ pub unsafe fn allgatherv<F: Form>(call: &Call, form: F, send: Block, recv: Block
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
         if check::is_watched() {
-            let _ = checked::allgatherv(call, &send, &recv, comm);
+            let _ = checked::allgatherv(call, form.mode(), &send, &recv, comm);
         }
         data::allgatherv(call, form.mode(), send, recv, comm).map(F::output)
     }

@@ -7,12 +7,29 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_core::args::{OutStatus, SourceArg, TargetArg};
 use oxmpi_core::call::{Call, Guard};
-use oxmpi_core::check::message::Expected;
+use oxmpi_core::check::buffers::Use;
+use oxmpi_core::check::{self, message::Expected};
 use oxmpi_core::engine::{Mode, Route};
 use oxmpi_core::matching::Pattern;
 use oxmpi_core::request::{Active, Exchange};
 use oxmpi_datatype::{OwnedBytes, Source, Target};
 use std::ffi::c_int;
+
+/// An exchange is about to read and to write; `stays`: until its request is complete.
+#[inline]
+fn propose(
+    cx: &Call,
+    guard: &mut Guard,
+    out: &(Source<'static>, Option<Route>),
+    into: &(Target<'static>, Option<Pattern>),
+    stays: bool,
+) {
+    if check::is_on() {
+        let reads = out.1.as_ref().map(|_| Use::reads(cx.fun, out.0.clone()));
+        let writes = into.1.as_ref().map(|_| Use::writes(cx.fun, (*into.0).clone()));
+        guard.propose_buffers(reads.into_iter().chain(writes).collect(), stays);
+    }
+}
 
 /// Starts both halves of an exchange: the receive first, so that a message to oneself matches it.
 fn start_exchange(
@@ -67,6 +84,7 @@ pub fn sendrecv(
     let out = outgoing(&guard, sendbuf, dest, sendtag, comm).map_err(in_the_send)?;
     let expected = guard.expected_by(cx.fun, comm, &recvbuf);
     let into = incoming(&guard, recvbuf, source, recvtag, comm).map_err(in_the_receive)?;
+    propose(cx, &mut guard, &out, &into, false);
     let active = start_exchange(&mut guard, out, into, expected, None);
     finish_exchange(cx, guard, active, status)
 }
@@ -100,6 +118,7 @@ pub fn isendrecv(
     let out = outgoing(&guard, sendbuf, dest, sendtag, comm).map_err(in_the_send)?;
     let expected = guard.expected_by(cx.fun, comm, &recvbuf);
     let into = incoming(&guard, recvbuf, source, recvtag, comm).map_err(in_the_receive)?;
+    propose(cx, &mut guard, &out, &into, true);
     let active = start_exchange(&mut guard, out, into, expected, None);
     Ok(guard.once(comm, active))
 }

@@ -172,9 +172,23 @@ pub(super) fn propose(
     stays: bool,
 ) {
     if check::is_on() {
-        let uses = pattern.map(|_| Use::receives(cx.fun, (**buf).clone(), expected));
-        guard.propose_buffers(uses.into_iter().collect(), stays);
+        propose_checked(cx, guard, buf, pattern, expected, stays);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn propose_checked(
+    cx: &Call,
+    guard: &mut Guard,
+    buf: &Target<'static>,
+    pattern: Option<&Pattern>,
+    expected: Option<Expected>,
+    stays: bool,
+) {
+    cx.library().check_thread(cx.fun);
+    let uses = pattern.map(|_| Use::receives(cx.fun, (**buf).clone(), expected));
+    guard.propose_buffers(uses.into_iter().collect(), stays);
 }
 
 /// The arguments of a receive, checked. `None`: from `MPI_PROC_NULL`.

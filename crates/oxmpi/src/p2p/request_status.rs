@@ -8,6 +8,7 @@ use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status};
 use oxmpi_core::args::{Out, OutArray, OutStatus, Requests, Statuses};
 use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::check;
 use oxmpi_core::request::Body;
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -19,6 +20,10 @@ fn peek_status(cx: &Call, guard: &mut Guard, request: Request) -> Result<Option<
     }
     if !guard.is_request_done(request)? {
         return Ok(None);
+    }
+    if check::is_on() {
+        // The operation is complete: the program may use its buffers.
+        guard.release_buffers(request.0);
     }
     let generalized = match &guard.request(request)?.body {
         Body::Once(active) | Body::Persistent(_, Some(active)) => return Ok(Some(active.peek(&guard.engine))),

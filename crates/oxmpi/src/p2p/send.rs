@@ -66,10 +66,18 @@ fn send_mode(
     }
     let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
     propose(cx, &mut guard, &buf, route.as_ref(), false);
+    let mode = if check::is_strict() { strict_mode(&guard, mode, route.as_ref()) } else { mode };
     match route {
         Some(route) => send_and_wait(cx, guard, mode, &route, buf),
         None => Ok(()),
     }
+}
+
+/// A send to another rank may have to wait for its receive, anywhere: with strict checks it does.
+#[cold]
+fn strict_mode(guard: &Guard, mode: Mode, route: Option<&Route>) -> Mode {
+    let to_itself = route.is_none_or(|route| route.peer == guard.engine.node().own());
+    if matches!(mode, Mode::Standard) && !to_itself { Mode::Synchronous } else { mode }
 }
 
 fn send_and_wait(cx: &Call, mut guard: Guard, mode: Mode, route: &Route, buf: Source<'static>) -> Result<()> {
@@ -141,9 +149,16 @@ pub fn ibsend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm:
 #[inline]
 pub(super) fn propose(cx: &Call, guard: &mut Guard, buf: &Source<'static>, route: Option<&Route>, stays: bool) {
     if check::is_on() {
-        let uses = route.map(|_| Use::reads(cx.fun, buf.clone()));
-        guard.propose_buffers(uses.into_iter().collect(), stays);
+        propose_checked(cx, guard, buf, route, stays);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn propose_checked(cx: &Call, guard: &mut Guard, buf: &Source<'static>, route: Option<&Route>, stays: bool) {
+    cx.library().check_thread(cx.fun);
+    let uses = route.map(|_| Use::reads(cx.fun, buf.clone()));
+    guard.propose_buffers(uses.into_iter().collect(), stays);
 }
 
 /// The arguments of a send, checked. `None`: to `MPI_PROC_NULL`.

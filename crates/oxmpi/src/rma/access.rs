@@ -9,8 +9,9 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, Op, Request, Win};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::valgrind;
-use oxmpi_core::args::{At, SourceArg, TargetArg};
+use oxmpi_core::args::{Access, At, SourceArg, TargetArg};
 use oxmpi_core::call::Guard;
+use oxmpi_core::check;
 use oxmpi_datatype::{Region, Source, Target};
 use oxmpi_rma::far::origin::FarRank;
 use oxmpi_rma::{Combine, Flavor, TargetRegion};
@@ -29,9 +30,12 @@ pub unsafe fn put(
     (count, datatype): (i64, Datatype),
     win: Win,
 ) -> Result<()> {
-    guard.win(win)?;
     // SAFETY: the parts of such an argument, by this function's condition.
-    let from = guard.source_of(unsafe { SourceArg::new(address.cast(), origin.0, origin.1) })?;
+    let origin = unsafe { SourceArg::new(address.cast(), origin.0, origin.1) };
+    let target = At::new(rank, disp, count, datatype);
+    look_at(guard, win, || Access(Some(origin), None, target));
+    guard.win(win)?;
+    let from = guard.source_of(origin)?;
     if valgrind::is_on() {
         from.check_defined();
     }
@@ -55,13 +59,27 @@ pub unsafe fn get(
     (count, datatype): (i64, Datatype),
     win: Win,
 ) -> Result<()> {
-    guard.win(win)?;
     // SAFETY: the parts of such an argument, by this function's condition.
-    let to = guard.target_of(unsafe { TargetArg::new(address.cast(), origin.0, origin.1) })?;
+    let origin = unsafe { TargetArg::new(address.cast(), origin.0, origin.1) };
+    let target = At::new(rank, disp, count, datatype);
+    look_at(guard, win, || Access(None, Some(origin), target));
+    guard.win(win)?;
+    let to = guard.target_of(origin)?;
     match guard.target_region(win, rank, disp, count, datatype)? {
-        Some(TargetRegion { far: Some(there), buf, .. }) => get_far(guard, there, &to, &buf, win),
-        Some(region) => oxmpi_rma::get(guard.engine.node(), &to, &region),
-        None => Ok(()),
+        Some(TargetRegion { far: Some(there), buf, .. }) => get_far(guard, there, &to, &buf, win)?,
+        Some(region) => oxmpi_rma::get(guard.engine.node(), &to, &region)?,
+        None => {}
+    }
+    guard.access_done()
+}
+
+/// For `--check` and a recorder, with which all puts and gets come here.
+#[inline(always)]
+fn look_at(guard: &mut Guard, win: Win, access: impl FnOnce() -> Access) {
+    if check::is_watched()
+        && let Some(fun) = guard.library().last_call()
+    {
+        guard.check_access(fun, MPI_OP_NULL, win, access);
     }
 }
 

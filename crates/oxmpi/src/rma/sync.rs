@@ -10,8 +10,10 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Group, Win};
 use oxmpi_base::wait::full_fence;
 use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::check;
 use oxmpi_core::wait::window::Awaited;
 use oxmpi_rma::Unlocked;
+use oxmpi_rma::access_log::{Epoch, TargetLog};
 use oxmpi_rma::far::origin::AgentId;
 use oxmpi_rma::far::wire::Kind;
 
@@ -21,6 +23,7 @@ pub fn fence(call: &Call, assertion: i32, win: Win) -> Result<()> {
     let window = &mut guard.win_mut(win)?.window;
     window.check_fence(assertion)?;
     window.synchronize_copies();
+    guard.check_completion(win, None, false);
     let agents = far::agents_of(&guard, win, None)?;
     // Also after an error all ranks synchronise: the others wait for this one.
     let flushed = far::flush(&mut guard, &agents);
@@ -33,11 +36,47 @@ pub fn fence(call: &Call, assertion: i32, win: Win) -> Result<()> {
                 found.window.end_fence(MPI_MODE_NOSUCCEED);
             }
         })?;
+        if check::is_on() {
+            end_checked_epoch(call, &mut guard, win)?;
+        }
     }
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
     window.end_fence(assertion);
     flushed
+}
+
+/// Between two fences a program may store where nobody puts: what it has stored is compared before anyone goes on.
+#[cold]
+fn end_checked_epoch(call: &Call, guard: &mut Guard, win: Win) -> Result<()> {
+    let Some(log) = &mut guard.win_mut(win)?.window.log else { return Ok(()) };
+    let number = log.fences;
+    log.fences = number.wrapping_add(1);
+    let next = Epoch::Fence(log.fences);
+    guard.end_logged_epoch(win, Epoch::Fence(number));
+    guard.begin_logged_epoch(win, next);
+    synchronize(call, guard, win)
+}
+
+/// This rank exposes its memory.
+#[cold]
+fn begin_checked_exposure(guard: &mut Guard, win: Win) -> Result<()> {
+    guard.forget_copies();
+    let window = &guard.win(win)?.window;
+    let Some(log) = &window.log else { return Ok(()) };
+    let number = log.with(window.rank, TargetLog::exposures);
+    guard.begin_logged_epoch(win, Epoch::Exposure(number));
+    Ok(())
+}
+
+/// The exposure of this rank's memory has ended.
+#[cold]
+fn end_checked_exposure(guard: &mut Guard, win: Win) -> Result<()> {
+    let window = &guard.win(win)?.window;
+    let Some(log) = &window.log else { return Ok(()) };
+    let number = log.with(window.rank, TargetLog::exposures);
+    guard.end_logged_epoch(win, Epoch::Exposure(number));
+    Ok(())
 }
 
 // ---- post, start, complete, wait ----
@@ -46,6 +85,9 @@ pub fn post(call: &Call, group: Group, assertion: i32, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
     guard.check_window(win)?;
     let origins = guard.win(win)?.ranks_of(guard.group(group)?)?;
+    if check::is_on() {
+        begin_checked_exposure(&mut guard, win)?;
+    }
     let (window, node) = guard.win_and_node(win)?;
     window.synchronize_copies();
     let there = window.post(node, origins, assertion)?;
@@ -72,6 +114,7 @@ pub fn start(call: &Call, group: Group, assertion: i32, win: Win) -> Result<()> 
 pub fn complete(call: &Call, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
     let there = guard.win(win)?.window.far_targets()?;
+    guard.check_completion(win, None, false);
     let agents: Vec<AgentId> = there.iter().map(|there| there.by.agent).collect();
     // The agent counts the completion behind the operations that were sent before it.
     let told = far::notify(&mut guard, Kind::Complete, &there).and_then(|()| far::flush(&mut guard, &agents));
@@ -89,6 +132,9 @@ pub fn wait(call: &Call, win: Win) -> Result<()> {
         }
     })?;
     guard.win_mut(win)?.window.synchronize_copies();
+    if check::is_on() {
+        end_checked_exposure(&mut guard, win)?;
+    }
     Ok(())
 }
 
@@ -101,6 +147,9 @@ pub fn test(call: &Call, win: Win) -> Result<bool> {
     match done {
         true => window.synchronize_copies(),
         false => guard.asked_window_in_vain(win, Awaited::Origins)?,
+    }
+    if done && check::is_on() {
+        end_checked_exposure(&mut guard, win)?;
     }
     Ok(done)
 }
@@ -127,6 +176,9 @@ pub fn lock(call: &Call, lock_type: i32, rank: i32, assertion: i32, win: Win) ->
     let window = &mut guard.win_mut(win)?.window;
     window.locked(rank, exclusive, truly);
     window.synchronize_copies();
+    if exclusive && truly && check::is_on() {
+        guard.note_exclusive(win, rank);
+    }
     Ok(())
 }
 
@@ -147,6 +199,7 @@ pub fn lock_all(call: &Call, assertion: i32, win: Win) -> Result<()> {
 
 pub fn unlock(call: &Call, rank: i32, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
+    guard.check_completion(win, Some(rank), true);
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
     match window.unlock(rank)? {
@@ -158,6 +211,7 @@ pub fn unlock(call: &Call, rank: i32, win: Win) -> Result<()> {
 
 pub fn unlock_all(call: &Call, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
+    guard.check_completion(win, None, true);
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
     let taken = window.check_locked_all()?;
@@ -199,5 +253,8 @@ pub fn sync(call: &Call, win: Win) -> Result<()> {
     window.synchronize_copies();
     window.poll_requests();
     full_fence();
+    if check::is_on() {
+        guard.forget_copies();
+    }
     Ok(())
 }

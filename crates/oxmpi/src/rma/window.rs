@@ -13,11 +13,13 @@ use oxmpi_base::limits::physical_memory;
 use oxmpi_base::valgrind;
 use oxmpi_core::attributes::Object;
 use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::check;
 use oxmpi_core::group::Group;
 use oxmpi_core::info::Info;
 use oxmpi_core::ranks::Ranks;
 use oxmpi_core::wait::window::Awaited;
 use oxmpi_core::window::Win;
+use oxmpi_rma::access_log::AccessLog;
 use oxmpi_rma::far::origin::{AgentId, ServedBy};
 use oxmpi_rma::far::wire::{Place, Registration};
 use oxmpi_rma::{Control, Flavor, Window, WindowMember, WindowSpec};
@@ -54,19 +56,21 @@ struct MemberInfo {
     number: u64,
     /// The number by which it is revoked, if this process is the first one.
     key: u64,
+    /// It is checked.
+    checked: bool,
 }
 
 const INFO_WORDS: usize = 12;
 
 impl MemberInfo {
     fn words(self) -> [u64; INFO_WORDS] {
-        let MemberInfo { size, unit, address, granularity, contiguous, alignment, probe, area, inside, number, key } =
-            self;
+        let MemberInfo { size, unit, address, granularity, contiguous, alignment, probe, area, inside, .. } = self;
         let [size, address, alignment, probe, inside] =
             [size, address, alignment, probe, inside].map(|word| word as u64);
         let [start, length] = [area.offset, area.bytes].map(|word| word as u64);
-        let contiguous = u64::from(contiguous);
-        [size, unit as u64, address, granularity, contiguous, alignment, probe, start, length, inside, number, key]
+        let flags = u64::from(contiguous) | u64::from(self.checked) << 1;
+        let (number, key) = (self.number, self.key);
+        [size, unit as u64, address, granularity, flags, alignment, probe, start, length, inside, number, key]
     }
 
     fn from_words(words: &[u64]) -> MemberInfo {
@@ -76,13 +80,14 @@ impl MemberInfo {
             unit: words[1] as i64,
             address: number(2),
             granularity: words[3],
-            contiguous: words[4] != 0,
+            contiguous: words[4] & 1 != 0,
             alignment: number(5),
             probe: number(6),
             area: Area { offset: number(7), bytes: number(8) },
             inside: number(9),
             number: words[10],
             key: words[11],
+            checked: words[4] & 2 != 0,
         }
     }
 }
@@ -116,6 +121,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         inside,
         number: if places.as_ref().is_some_and(|places| places.firsts[rank] == rank) { new_number(guard) } else { 0 },
         key: if rank == 0 { guard.contexts.draw_for_window().into() } else { 0 },
+        checked: check::is_on() && !guard.engine.node().goes_on(),
     };
     let participants = guard.comm_mut(comm)?.participants(own)?;
     let words = run_agreement(call, guard, |io| async move { io.gather(&participants, &own_info.words()).await })?;
@@ -151,7 +157,8 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         );
     }
 
-    let plan = MemoryLayout::new(flavor, &all, &agents, separate)?;
+    let is_logged = !has_nodes && !separate && all.iter().all(|one| one.checked);
+    let plan = MemoryLayout::new(flavor, &all, &agents, (separate, is_logged))?;
     let leader = agents.iter().position(Option::is_none).unwrap_or(rank);
     let mapping = match has_nodes {
         false => map_together(call, guard, comm, rank, plan.bytes)?,
@@ -200,6 +207,7 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
         others,
         number,
         ends,
+        log: plan.log,
     };
     // SAFETY: the mapping is as large as the layout requires, and fresh, so it is all zeroes.
     let window = unsafe { Window::new(spec) };
@@ -345,11 +353,18 @@ struct MemoryLayout {
     /// begins.
     contiguous: bool,
     first: usize,
+    /// The log of accesses.
+    log: Option<usize>,
 }
 
 impl MemoryLayout {
     /// `agents`: those of ranks that are not on this node, and have no memory here.
-    fn new(flavor: Flavor, all: &[MemberInfo], agents: &[Option<ServedBy>], separate: bool) -> Result<MemoryLayout> {
+    fn new(
+        flavor: Flavor,
+        all: &[MemberInfo],
+        agents: &[Option<ServedBy>],
+        (separate, is_logged): (bool, bool),
+    ) -> Result<MemoryLayout> {
         let control = Control::bytes(all.len(), flavor == Flavor::Dynamic);
         let contiguous = all.iter().all(|one| one.contiguous);
         let has_memory = separate || matches!(flavor, Flavor::Allocate | Flavor::Shared);
@@ -367,6 +382,8 @@ impl MemoryLayout {
                 false => end.checked_add(one.size)?.checked_add(extra)?.checked_next_multiple_of(PAGE),
             });
         }
+        let log = end.filter(|_| is_logged).and_then(|end| end.checked_next_multiple_of(PAGE));
+        let end = log.map_or(end, |log| log.checked_add(AccessLog::bytes(all.len())));
         let Some(bytes) = end.filter(|bytes| *bytes <= isize::MAX as usize) else {
             bail!(MPI_ERR_NO_MEM, "the sizes of all processes together are more than memory can hold");
         };
@@ -378,7 +395,7 @@ impl MemoryLayout {
             starts.iter_mut().for_each(|start| *start += control);
         }
         let alignments = all.iter().map(|one| one.alignment).collect();
-        Ok(MemoryLayout { bytes, alignments, starts, contiguous, first })
+        Ok(MemoryLayout { bytes, alignments, starts, contiguous, first, log })
     }
 
     /// The offset of this rank's memory, or of the first one, that is aligned here.

@@ -1,0 +1,20 @@
+// ranks: 2
+// launch: --check=error
+#include <mpi.h>
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    int rank, value = 7;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int *memory;
+    MPI_Win win;
+    MPI_Win_allocate(4 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    memory[0] = 0;
+    MPI_Win_fence(0, win);
+    if (rank == 0) MPI_Put(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+    if (rank == 1) memory[1] = 42;
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
+    MPI_Finalize();
+    return 0;
+}
