@@ -38,6 +38,9 @@ expected = {
 if is_c:
     expected["send-first"] = ("MPI_Send", ranks - 1, 8 * (ranks - 1))
     expected["recv-any"] = ("MPI_Recv", ranks - 1, 8 * (ranks - 1))
+    expected["put"] = ("MPI_Put", ranks, ranks * 8)
+    expected["accumulate"] = ("MPI_Accumulate", ranks, ranks * 4)
+    expected["get"] = ("MPI_Get", ranks, ranks * 12)
     expected["alltoall"] = ("MPI_Alltoall", ranks, ranks * ranks * 4)
 sites = {site["line"]: site for site in profile["sites"] if site["line"]}
 for word, (function, calls, count) in expected.items():

@@ -24,6 +24,21 @@ static void to_first(int rank, int size) {
     }
 }
 
+static void accesses(int rank, int size) {
+    int next = (rank + 1) % size, own[3] = {rank, rank, 0}, *memory;
+    MPI_Win win;
+    MPI_Win_allocate(3 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_fence(0, win);
+    MPI_Put(own, 2, MPI_INT, next, 0, 2, MPI_INT, win); // put
+    MPI_Accumulate(own, 1, MPI_INT, next, 2, 1, MPI_INT, MPI_REPLACE, win); // accumulate
+    MPI_Win_fence(0, win);
+    MPI_Get(own, 3, MPI_INT, next, 0, 3, MPI_INT, win); // get
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
+    if (own[0] != rank || own[2] != rank)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 int main(int argc, char **argv) {
     int rank, size, one = 1, all = 0;
     MPI_Init(&argc, &argv);
@@ -40,6 +55,7 @@ int main(int argc, char **argv) {
     MPI_Bcast(blocks, 4, MPI_INT, 0, MPI_COMM_WORLD); // bcast
     MPI_Barrier(MPI_COMM_WORLD); // barrier
     free(blocks);
+    accesses(rank, size);
     MPI_Finalize();
     return all == size ? 0 : 1;
 }
