@@ -1,5 +1,6 @@
 // ranks: 2
 // launch: --check=strict,error
+// one-host: the log of accesses lies in the memory of one host
 // expect-exit: 122
 // expect-stderr: OX-RMA-STORE: rank
 // Rank 1 stores what rank 0 gets in the same epoch: in strict mode that is told.

@@ -1,5 +1,6 @@
 // ranks: 2
 // launch: --check=error
+// one-host: the log of accesses lies in the memory of one host
 // expect-exit: 122
 // expect-stderr: OX-RMA-STORE: rank
 // expect-stderr: rank 1 has stored to bytes 4 to 8 of its memory

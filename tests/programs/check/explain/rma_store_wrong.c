@@ -1,5 +1,6 @@
 // ranks: 2
 // launch: --check=error
+// one-host: the log of accesses lies in the memory of one host
 // expect-exit: 122
 // expect-stderr: OX-RMA-STORE: rank
 #include <mpi.h>
