@@ -45,7 +45,7 @@ pub fn listen(booth: &impl Booth, member: usize, seq: u64) -> Option<Said> {
         return Some(Said::Present(ballot));
     }
     let (place, failed) = booth.end_of(member)?;
-    // Once more: who reads the log sees all that the process has stored.
+    // Once more: a process that reads the log sees all that the dead one has stored.
     let ballot = booth.ballot(member, seq);
     Some(ballot.map_or(Said::Absent(failed.then_some(place)), Said::Present))
 }

@@ -18,7 +18,7 @@ impl Engine {
         if !self.node().has_news() {
             return (Vec::new(), Vec::new());
         }
-        // Who reads an entry of the log also sees what its process has sent.
+        // A rank that reads an entry of the log also sees what the process of that entry has sent.
         let ended = self.node_mut().take_deaths();
         self.drain_all();
         let revoked = self.node_mut().take_revoked();

@@ -36,7 +36,7 @@ impl Booth for Segments<'_> {
         let node = self.process.engine.node();
         let (segment, slot) = node.home(self.members[member].peer)?;
         if !segment.goes_on() {
-            // Nobody writes a log. Who has finalized has stored its ballots before.
+            // There is no log. A process that has finalized has stored its ballots before.
             let block = segment.rank(slot.index());
             let has_left = block.state.load(Ordering::Acquire) == STATE_FINALIZED;
             return (has_left && block.world_ended.load(Ordering::Relaxed) != 0).then_some((0, false));

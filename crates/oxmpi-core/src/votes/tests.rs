@@ -111,7 +111,7 @@ fn run(size: usize, victims: &[(usize, usize)], seed: u64) {
         assert_eq!(voter.results.len() as u64, VOTES);
         assert_eq!(voter.results, survivors[0].results, "victims {victims:?}, seed {seed}");
     }
-    // Who died in the middle had seen the same until then.
+    // A process that died in the middle had seen the same until then.
     for voter in &voters {
         let whole = survivors.first().map_or(&voter.results, |survivor| &survivor.results);
         assert_eq!(voter.results[..], whole[..voter.results.len()], "victims {victims:?}, seed {seed}");

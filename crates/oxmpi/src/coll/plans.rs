@@ -21,7 +21,7 @@ fn within(call: &Call, shape: &CollShape, operation: &Operation, unit: usize) ->
     if check::records() {
         record::algorithm(asked(shape, operation, unit).choose().take.describe());
     }
-    // Who wants explanations hears one for every call.
+    // With OXMPI_EXPLAIN every call is explained, so no plan is kept.
     if shape.speaker.is_some() {
         return Arc::new(make(call, shape, operation, unit));
     }
