@@ -91,17 +91,7 @@ static inline int has_word(int argc, char **argv, const char *word)
 }
 
 #ifdef MPI_VERSION
-/* Rank 0 sends the number of the next iterations to rank 1. */
-static inline long agree(int rank, long n)
-{
-    if (rank == 0)
-        MPI_Send(&n, 1, MPI_LONG, 1, 99, MPI_COMM_WORLD);
-    else
-        MPI_Recv(&n, 1, MPI_LONG, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    return n;
-}
-
-/* For any number of ranks: all get rank 0's number. */
+/* All ranks get rank 0's number. */
 static inline long tell_all(int rank, int ranks, long n)
 {
     for (int i = 1; rank == 0 && i < ranks; i++)
@@ -109,6 +99,12 @@ static inline long tell_all(int rank, int ranks, long n)
     if (rank)
         MPI_Recv(&n, 1, MPI_LONG, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return n;
+}
+
+/* The same for two ranks: the number of the next iterations. */
+static inline long agree(int rank, long n)
+{
+    return tell_all(rank, 2, n);
 }
 
 /* Rank 0 gets the largest value of all ranks; the result is valid on rank 0 only. */
