@@ -1,15 +1,18 @@
-// What every function of MPI answers to bad arguments: `cargo xtask golden` writes calls.h, compiles this, runs it, and
-// compares what it prints with arguments.txt.
+// What every function of MPI answers to good and to bad arguments: `cargo xtask golden` writes calls.h, compiles this, runs
+// it, and compares what it prints with arguments.txt. The header may be that of another ABI.
 //
 // usage: mpirun -n 1 --initial-errhandler mpi_errors_return arguments
 //
-// A row for every bad value of every argument, all others being good:
+// A row for every function with good arguments:
+//     MPI_Iprobe -> MPI_SUCCESS flag=1 status={0 0 MPI_SUCCESS 4}
+// one for every bad value of every argument, all others being good:
 //     MPI_Send count=-1 -> MPI_ERR_COUNT: MPI_Send: …
 // and one for every function: which mistake is reported if there are two.
 //     MPI_Send pairs -> count+datatype: count, …
 #include <limits.h>
 #include <mpi.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,14 +34,30 @@ struct name {
     const char *name;
 };
 
+struct predefined {
+    enum kind kind;
+    uintptr_t handle;
+    const char *name;
+};
+
+struct value {
+    const char *name;
+    int (*is_right)(void);
+};
+
 struct argument {
     const char *name;
     const char *bad[VALUES]; // up to a null pointer
 };
 
+// What a good call would wait for, and what its outputs wait for.
+enum { RECEIVES = 1, SENDS = 2, ACCESSES = 4, STARTS = 8, BUFFERS = 16 };
+
 struct function {
     const char *name;
     int (*call)(const int *choices); // 0: the good value, 1: the first bad one, …
+    void (*show)(const int *choices);
+    int flags;
     struct argument arguments[ARGUMENTS];
 };
 
@@ -55,15 +74,58 @@ static MPI_Comm cart, graph, dist_graph;
 static MPI_Request partitioned_send, partitioned_recv, grequest;
 static MPI_Win locked_win;
 static MPI_Datatype uncommitted;
-static int comm_keyval, type_keyval, win_keyval;
+static int comm_keyval = MPI_KEYVAL_INVALID, type_keyval = MPI_KEYVAL_INVALID, win_keyval = MPI_KEYVAL_INVALID;
 static char long_text[3000];
 
+enum { ROOM = 256 };
+
 static int64_t rooms[ARGUMENTS][1024];
+static size_t one_value[ARGUMENTS]; // the length, if the room is for one value
 
 // Memory for the argument of this number; it starts with zeros.
 static void *room(int argument)
 {
-    memset(rooms[argument], 0, 256);
+    one_value[argument] = 0;
+    return memset(rooms[argument], 0, ROOM);
+}
+
+// Memory for an output of this length.
+static void *out(int argument, size_t length)
+{
+    memset(rooms[argument], 'Z', ROOM);
+    one_value[argument] = length;
+    return memset(rooms[argument], 0, length);
+}
+
+// Memory with data to send.
+static void *data(int argument)
+{
+    int *list = room(argument);
+    for (int i = 0; i < 16; i++) list[i] = i + 7;
+    return list;
+}
+
+static void *status_room(int argument)
+{
+    MPI_Status *status = room(argument);
+    MPI_Status_set_elements(status, MPI_BYTE, 12);
+    status->MPI_SOURCE = 3;
+    status->MPI_TAG = 4;
+    status->MPI_ERROR = MPI_ERR_TRUNCATE;
+    return status;
+}
+
+static void *f_status_room(int argument)
+{
+    MPI_Status status = *(MPI_Status *)status_room(argument);
+    MPI_Status_c2f(&status, room(argument));
+    return rooms[argument];
+}
+
+static void *f08_status_room(int argument)
+{
+    MPI_Status status = *(MPI_Status *)status_room(argument);
+    MPI_Status_c2f08(&status, room(argument));
     return rooms[argument];
 }
 
@@ -82,10 +144,11 @@ static void *wides(int argument, int64_t value, int64_t first)
     return list;
 }
 
-static void *handles(int argument, uintptr_t value, uintptr_t first)
+// A handle is an int or a pointer, according to the ABI.
+static void *handles(int argument, size_t size, uintptr_t value, uintptr_t first)
 {
-    uintptr_t *list = room(argument);
-    for (int i = 0; i < 16; i++) list[i] = i ? value : first;
+    char *list = room(argument);
+    for (int i = 0; i < 16; i++) memcpy(list + (size_t)i * size, i ? &value : &first, size);
     return list;
 }
 
@@ -96,12 +159,6 @@ static void *range(int argument, int first, int last, int stride)
     return list;
 }
 
-static int do_nothing(void) { return MPI_SUCCESS; }
-
-#include "calls.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-
 static void must(int code, const char *what)
 {
     if (code == MPI_SUCCESS) return;
@@ -110,8 +167,20 @@ static void must(int code, const char *what)
 }
 #define MUST(call) must(call, #call)
 
+static int do_nothing(void) { return MPI_SUCCESS; }
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+#include "calls.h"
+
 static void make_objects(void)
 {
+    void *value;
+    int flag;
+    if (MPI_Comm_get_attr(MPI_COMM_SELF, comm_keyval, &value, &flag) != MPI_SUCCESS)
+        MUST(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &comm_keyval, NULL));
+    if (MPI_Type_get_attr(MPI_INT, type_keyval, &value, &flag) != MPI_SUCCESS)
+        MUST(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &type_keyval, NULL));
     static int memory[64], one = 1, zero = 0;
     int number;
     MPI_Comm comm;
@@ -128,10 +197,13 @@ static void make_objects(void)
     MUST(MPI_Type_contiguous(3, MPI_INT, &uncommitted));
     MUST(MPI_Comm_group(MPI_COMM_SELF, &group));
     MUST(MPI_Info_create(&info));
+    MUST(MPI_Info_set(info, "golden", "value"));
     MUST(MPI_Send_init(memory, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request));
     MUST(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
     MUST(MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win));
     MUST(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    if (MPI_Win_get_attr(win, win_keyval, &value, &flag) != MPI_SUCCESS)
+        MUST(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &win_keyval, NULL));
     MUST(MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_SELF, &locked_win));
     MUST(MPI_Win_set_errhandler(locked_win, MPI_ERRORS_RETURN));
     MUST(MPI_Win_lock_all(0, locked_win));
@@ -182,6 +254,11 @@ static void free_objects(void)
     MPI_T_cvar_handle cvar = (MPI_T_cvar_handle)good[K_t_cvar_handle];
     MPI_T_pvar_handle pvar = (MPI_T_pvar_handle)good[K_t_pvar_handle];
     MPI_T_pvar_session tools = (MPI_T_pvar_session)good[K_t_pvar_session];
+    void *buffer;
+    int size;
+    MPI_Comm_detach_buffer(comm, &buffer, &size);
+    MPI_Session_detach_buffer(session, &buffer, &size);
+    MPI_Buffer_detach(&buffer, &size);
     MPI_Comm_free(&comm);
     MPI_Comm_free(&cart);
     MPI_Comm_free(&graph);
@@ -239,6 +316,8 @@ static void make_freed(void)
     freed[K_message] = freed[K_op];
 }
 
+#include "callbacks.h"
+
 // What is being tried, for the message when it ends badly.
 static char now[256];
 
@@ -249,25 +328,27 @@ static void on_signal(int signal)
     _exit(2);
 }
 
-// The answer to a call: class and text, without numbers that differ from run to run.
-static void answer(const struct function *function, const int *choices, char *out, size_t size)
+// The answer to a call: its outputs, or class and text, without numbers that differ from run to run.
+static void answer(const struct function *function, const int *choices, int shows, char *out, size_t size)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
-    int class = -1, length = 0;
-    const char *name = "unknown class";
+    int length = 0;
     alarm(10);
     int code = function->call(choices);
-    alarm(0);
     if (code == MPI_SUCCESS) {
-        snprintf(out, size, "MPI_SUCCESS");
+        said_to = 0;
+        say("MPI_SUCCESS");
+        if (function->flags & ACCESSES) MPI_Win_flush_all(locked_win);
+        if (shows) check_rest();
+        if (shows) function->show(choices);
+        alarm(0);
+        snprintf(out, size, "%s", said);
         renew();
         return;
     }
-    MPI_Error_class(code, &class);
+    alarm(0);
     MPI_Error_string(code, text, &length);
-    for (int i = 0; i < COUNT(class_names); i++)
-        if (class_names[i].value == class) name = class_names[i].name;
-    size_t at = (size_t)snprintf(out, size, "%s: ", name);
+    size_t at = (size_t)snprintf(out, size, "%s: ", class_name(code));
     for (const char *c = text; *c && at + 8 < size; c++) {
         if (c[0] == '0' && c[1] == 'x') {
             at += (size_t)snprintf(out + at, size - at, "0x*");
@@ -279,19 +360,47 @@ static void answer(const struct function *function, const int *choices, char *ou
     out[at] = 0;
 }
 
+// What the call would wait for has been done.
+static void prepare(const struct function *function)
+{
+    static int received;
+    static const int sent = 42;
+    static char attached[4096], attached_comm[4096], attached_session[4096];
+    MPI_Comm comm = (MPI_Comm)good[K_comm];
+    MPI_Request request;
+    if (function->flags & RECEIVES) MUST(MPI_Send(&sent, 1, MPI_INT, 0, 0, comm));
+    if (function->flags & SENDS) {
+        MUST(MPI_Irecv(&received, 1, MPI_INT, 0, 0, comm, &request));
+        MUST(MPI_Request_free(&request));
+    }
+    if (function->flags & BUFFERS) {
+        MUST(MPI_Buffer_attach(attached, sizeof attached));
+        MUST(MPI_Comm_attach_buffer(comm, attached_comm, sizeof attached_comm));
+        MUST(MPI_Session_attach_buffer((MPI_Session)good[K_session], attached_session, sizeof attached_session));
+    }
+    if (function->flags & STARTS) MUST(MPI_Win_post((MPI_Group)good[K_group], 0, (MPI_Win)good[K_win]));
+}
+
 static void rows_of(const struct function *function)
 {
     static char first[ARGUMENTS][2048], text[2048];
     int choices[ARGUMENTS] = {0}, first_wrong[ARGUMENTS] = {0}, count = 0;
+    snprintf(now, sizeof now, "%s", function->name);
+    prepare(function);
+    answer(function, choices, 1, text, sizeof text);
+    printf("%s -> %s\n", now, text);
+    renew();
     for (int i = 0; i < ARGUMENTS && function->arguments[i].name; i++) {
         const struct argument *argument = &function->arguments[i];
         for (int k = 0; k < VALUES && argument->bad[k]; k++) {
             choices[i] = k + 1;
             snprintf(now, sizeof now, "%s %s=%s", function->name, argument->name, argument->bad[k]);
-            answer(function, choices, text, sizeof text);
+            // Some constants are not bad, such as MPI_STATUS_IGNORE.
+            if (strncmp(argument->bad[k], "MPI_STATUS", 10) == 0) prepare(function);
+            answer(function, choices, strncmp(argument->bad[k], "MPI_", 4) == 0, text, sizeof text);
             printf("%s -> %s\n", now, text);
             fflush(stdout);
-            if (!first_wrong[i] && strcmp(text, "MPI_SUCCESS")) {
+            if (!first_wrong[i] && strncmp(text, "MPI_SUCCESS", 11)) {
                 first_wrong[i] = k + 1;
                 strcpy(first[i], text);
             }
@@ -308,10 +417,10 @@ static void rows_of(const struct function *function)
             choices[j] = first_wrong[j];
             snprintf(now, sizeof now, "%s %s=%s %s=%s", function->name, a->name, a->bad[choices[i] - 1], b->name,
                      b->bad[choices[j] - 1]);
-            answer(function, choices, text, sizeof text);
+            answer(function, choices, 0, text, sizeof text);
             if (!pairs++) printf("%s pairs ->", function->name);
-            printf(" %s+%s: %s;", a->name, b->name,
-                   !strcmp(text, first[i]) ? a->name : !strcmp(text, first[j]) ? b->name : text);
+            const char *which = !strcmp(text, first[i]) ? a->name : !strcmp(text, first[j]) ? b->name : text;
+            printf(" %s+%s: %.*s;", a->name, b->name, (int)strcspn(which, ":"), which);
             fflush(stdout);
             choices[i] = choices[j] = 0;
         }
@@ -332,14 +441,14 @@ int main(int argc, char **argv)
     MUST(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     MUST(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-    MUST(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &comm_keyval, NULL));
-    MUST(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &type_keyval, NULL));
-    MUST(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &win_keyval, NULL));
     make_objects();
     renew();
     make_freed();
     for (int i = 0; i < COUNT(functions); i++)
         if (argc < 2 || strstr(functions[i].name, argv[1])) rows_of(&functions[i]);
+    for (int i = 0; i < COUNT(values); i++) printf("%s -> %s\n", values[i].name, values[i].is_right() ? "right" : "wrong");
+    rows_of_callbacks();
+    MPI_Pcontrol(1);
     printf("end\n");
     fflush(stdout);
     // Calls that succeeded have left messages and requests behind.

@@ -43,7 +43,7 @@ const NULL_ALLOWED: &[(&str, &str)] = &[
 ];
 
 /// The kinds of handles, in the order of the enumeration in `handles.c`.
-const HANDLES: &[&str] = &[
+pub const HANDLES: &[&str] = &[
     "comm",
     "datatype",
     "errhandler",

@@ -1,9 +1,11 @@
-//! `cargo xtask golden`: records the answer of every function to bad arguments. From `api/` it
-//! writes a C function for each MPI function, in which each argument is good or one of some bad
-//! values. `tests/golden/arguments.c` makes the calls with one and with two bad arguments, and
-//! prints error class and text. The list must equal `tests/golden/arguments.txt`. So the classes,
-//! the texts and the order of the checks cannot change unnoticed. `fuzz.rs` checks answers without
-//! a list.
+//! `cargo xtask golden`: records the answer of every function to good and to bad arguments. From
+//! `api/` it writes a C function for each MPI function, in which each argument is good or one of
+//! some bad values. `tests/golden/arguments.c` makes the calls with good arguments, with one and
+//! with two bad ones, and prints the outputs, or error class and text. The list must equal
+//! `tests/golden/arguments.txt`. So the outputs, the classes, the texts and the order of the checks
+//! cannot change unnoticed. With `--abi` the calls are made through the ABI of MPICH or of Open MPI,
+//! and the list must be the same but for what `foreign.rs` says. `fuzz.rs` checks answers without a
+//! list.
 
 use crate::api::{Api, Dir, Function, Param};
 use crate::{Outcome, ctype, read, root};
@@ -11,10 +13,16 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
+mod foreign;
+mod outputs;
+
+use foreign::Abi;
+
 const HELP: &str = "\
 cargo xtask golden [OPTIONS]
   --prefix P     the installation to test (default: build/prefix)
   --build B      where the program goes (default: build/golden)
+  --abi A        the ABI of the program: mpich or openmpi
   --write        write the list anew, when the change is meant";
 
 /// Functions that are not called.
@@ -38,6 +46,10 @@ pub fn run(args: &[String]) -> Outcome {
     };
     let rows = make_list(&options)?;
     let path = root().join("tests/golden/arguments.txt");
+    if let Some(abi) = options.abi {
+        return abi.compare(&read(&path)?, &rows);
+    }
+    let rows = without_twins(&rows);
     if options.write {
         std::fs::write(&path, &rows).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
     }
@@ -58,6 +70,7 @@ pub fn run(args: &[String]) -> Outcome {
 struct Options {
     prefix: PathBuf,
     build: PathBuf,
+    abi: Option<Abi>,
     write: bool,
 }
 
@@ -65,7 +78,8 @@ impl Options {
     /// `None`: the user asked for help.
     fn parse(args: &[String]) -> Result<Option<Options>, String> {
         let root = root();
-        let mut options = Options { prefix: root.join("build/prefix"), build: root.join("build/golden"), write: false };
+        let mut options =
+            Options { prefix: root.join("build/prefix"), build: root.join("build/golden"), abi: None, write: false };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let mut value = || args.next().cloned().ok_or_else(|| format!("{arg} needs a value"));
@@ -73,6 +87,7 @@ impl Options {
                 "--help" | "-h" => return Ok(None),
                 "--prefix" => options.prefix = value()?.into(),
                 "--build" => options.build = value()?.into(),
+                "--abi" => options.abi = Some(Abi::named(&value()?)?),
                 "--write" => options.write = true,
                 other => return Err(format!("unknown option `{other}`\n{HELP}")),
             }
@@ -90,11 +105,30 @@ fn make_list(options: &Options) -> Result<String, String> {
     let dir = &options.build;
     std::fs::create_dir_all(dir).map_err(|e| format!("cannot make {}: {e}", dir.display()))?;
     let calls = dir.join("calls.h");
-    std::fs::write(&calls, calls_h(&api)).map_err(|e| format!("cannot write {}: {e}", calls.display()))?;
+    std::fs::write(&calls, calls_h(&api, options.abi)).map_err(|e| format!("cannot write {}: {e}", calls.display()))?;
     let program = dir.join("arguments");
-    let mut compile = Command::new(options.prefix.join("bin/mpicc"));
-    compile.args(["-O0", "-Wall", "-Werror", "-Wno-deprecated-declarations", "-Wno-nonnull", "-I"]).arg(dir);
-    compile.arg(root().join("tests/golden/arguments.c")).arg("-o").arg(&program);
+    let mut compile = match options.abi {
+        None => Command::new(options.prefix.join("bin/mpicc")),
+        Some(_) => Command::new("gcc"),
+    };
+    let sources = root().join("tests/golden");
+    match options.abi {
+        None => compile.args(["-Wall", "-Werror", "-Wno-deprecated-declarations", "-Wno-nonnull"]),
+        // Its sentinels are addresses without memory, which a compiler may dislike.
+        Some(_) => compile.arg("-w"),
+    };
+    compile
+        .arg("-O0")
+        .arg("-I")
+        .arg(dir)
+        .arg("-I")
+        .arg(&sources)
+        .arg(sources.join("arguments.c"))
+        .arg("-o")
+        .arg(&program);
+    if let Some(abi) = options.abi {
+        abi.link(&options.prefix, &mut compile);
+    }
     let status = compile.status().map_err(|e| format!("cannot start {compile:?}: {e}"))?;
     if !status.success() {
         return Err(format!("{compile:?}: {status}"));
@@ -109,7 +143,7 @@ fn make_list(options: &Options) -> Result<String, String> {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(format!("{run:?}: {}; the last row is\n  {last}\n{said}", output.status));
     };
-    Ok(without_twins(list))
+    Ok(list.into())
 }
 
 /// The rows; a large-count twin shares the row of its small form if their answers are equal.
@@ -159,22 +193,24 @@ fn differences(wanted: &str, rows: &str) -> Vec<String> {
 }
 
 /// The names of the error classes, the calls, and the table of the calls.
-fn calls_h(api: &Api) -> String {
+fn calls_h(api: &Api, abi: Option<Abi>) -> String {
     let mut out = String::from("/* Generated by `cargo xtask golden` from api/; do not edit. */\n");
+    out.push_str(&outputs::tables(api, abi.is_some()));
     out.push_str("static const struct name class_names[] = {\n");
     for constant in api.groups.iter().flat_map(|g| &g.constants) {
-        let is_class = ["MPI_ERR_", "MPI_T_ERR_", "MPIX_ERR_"].iter().any(|start| constant.name.starts_with(start));
+        let is_class =
+            ["MPI_SUCCESS", "MPI_ERR_", "MPI_T_ERR_", "MPIX_ERR_"].iter().any(|start| constant.name.starts_with(start));
         if is_class && constant.c_type == "int" && constant.name != "MPI_ERR_LASTCODE" {
-            let _ = writeln!(out, "    {{{0}, \"{0}\"}},", constant.name);
+            let _ = writeln!(out, "#ifdef {0}\n    {{{0}, \"{0}\"}},\n#endif", constant.name);
         }
     }
-    out.push_str("};\n\n");
+    out.push_str("};\n\n#include \"outputs.h\"\n\n");
     let mut table = String::from("static const struct function functions[] = {\n");
     let skipped = |f: &Function| SKIPPED.iter().any(|(name, _)| *name == f.name);
     for (number, f) in
         api.functions.iter().filter(|f| !f.returns_value() && !f.is_variadic() && !skipped(f)).enumerate()
     {
-        let params: Vec<Choice> = f.fixed_params().enumerate().map(|(i, p)| choice(f, p, i)).collect();
+        let params: Vec<Choice> = f.fixed_params().enumerate().map(|(i, p)| possible(choice(f, p, i), abi)).collect();
         let exprs: Vec<String> = params.iter().enumerate().map(|(i, p)| p.expression(i)).collect();
         let unused = if params.is_empty() { "    (void)c;\n" } else { "" };
         let _ = writeln!(
@@ -183,7 +219,11 @@ fn calls_h(api: &Api) -> String {
             f.name,
             exprs.join(",\n        ")
         );
-        let _ = writeln!(table, "    {{\"{}\", call_{number}, {{", f.name);
+        let shown = outputs::show(f);
+        let unused = if shown.is_empty() { "    (void)c;\n" } else { "" };
+        let _ = writeln!(out, "static void show_{number}(const int *c)\n{{\n{unused}{shown}}}\n");
+        let flags = flags(f);
+        let _ = writeln!(table, "    {{\"{}\", call_{number}, show_{number}, {flags}, {{", f.name);
         for (param, p) in params.iter().zip(f.fixed_params()) {
             let labels: Vec<String> = param.bad.iter().map(|(label, _)| format!("\"{label}\"")).collect();
             let _ = writeln!(
@@ -195,8 +235,29 @@ fn calls_h(api: &Api) -> String {
         }
         table.push_str("    }},\n");
     }
-    table.push_str("};\n");
-    out + &table
+    table.push_str("};\n\n");
+    out + &table + &outputs::values(api)
+}
+
+/// The choice without what an ABI cannot tell.
+fn possible(mut choice: Choice, abi: Option<Abi>) -> Choice {
+    choice.bad.retain(|(label, _)| abi.is_none_or(|abi| abi.tells(label)));
+    choice
+}
+
+/// What must have been done before a good call, which would wait for it.
+fn flags(function: &Function) -> &'static str {
+    let name = function.name.to_lowercase();
+    match () {
+        _ if is_access(name.trim_start_matches("mpi_")) => "ACCESSES",
+        _ if name == "mpi_win_start" => "STARTS",
+        _ if name.contains("bsend") => "SENDS | BUFFERS",
+        _ if ["detach", "flush"].iter().any(|part| name.contains(part)) && name.contains("buffer") => "BUFFERS",
+        _ if name.contains("sendrecv") => "0",
+        _ if ["recv", "probe"].iter().any(|part| name.contains(part)) => "RECEIVES",
+        _ if name.contains("send") => "SENDS",
+        _ => "0",
+    }
 }
 
 /// The values of an argument: the good one, and the bad ones with their names.
@@ -234,12 +295,12 @@ fn choice(function: &Function, param: &Param, i: usize) -> Choice {
             return Choice { good: cast(&handle), bad: bad.into_iter().map(|(l, v)| (l, cast(&v))).collect() };
         }
         if param.dir != Dir::Out {
-            let list = |value: &str| format!("handles({i}, {handle}, {value})");
+            let list = |value: &str| format!("handles({i}, sizeof({}), {handle}, {value})", c.base);
             let mut bad: Vec<_> = bad.into_iter().map(|(l, v)| (l, list(&v))).collect();
             bad.push(null);
             return Choice { good: list(&handle), bad };
         }
-        return Choice { good: format!("room({i})"), bad: vec![null] };
+        return Choice { good: place(param, i), bad: vec![null] };
     }
     if kind == "string" && param.dir == Dir::In && c.pointers == 1 {
         let good = match param.name.as_str() {
@@ -264,11 +325,19 @@ fn choice(function: &Function, param: &Param, i: usize) -> Choice {
         if let Some(other) = function.fixed_params().position(is_other) {
             bad.push(("alias".into(), format!("room({other})")));
         }
-        return Choice { good: format!("room({i})"), bad };
+        return Choice { good: if param.dir == Dir::Out { format!("room({i})") } else { format!("data({i})") }, bad };
     }
-    // MPI_STATUS_IGNORE is not a mistake.
+    // To ignore a status is not a mistake.
     if kind == "status" && param.dir == Dir::Out {
-        return Choice { good: format!("room({i})"), bad: vec![] };
+        let ignore = if param.is_array { "MPI_STATUSES_IGNORE" } else { "MPI_STATUS_IGNORE" };
+        return Choice { good: place(param, i), bad: vec![(ignore.into(), ignore.into())] };
+    }
+    if matches!(param.name.as_str(), "weights" | "sourceweights" | "destweights") && param.dir == Dir::In {
+        let bad = ["MPI_UNWEIGHTED", "MPI_WEIGHTS_EMPTY"].map(|name| (name.to_string(), name.to_string()));
+        return Choice { good: format!("ints({i}, 1, 1)"), bad: bad.into_iter().chain([null]).collect() };
+    }
+    if let ("status" | "f_status" | "f08_status", true) = (kind, param.dir != Dir::Out) {
+        return Choice { good: format!("{kind}_room({i})"), bad: vec![null] };
     }
     let number = number(function, param);
     match number {
@@ -290,7 +359,15 @@ fn choice(function: &Function, param: &Param, i: usize) -> Choice {
             bad.push(null);
             Choice { good: format!("range({i}, 0, 0, 1)"), bad }
         }
-        _ => Choice { good: format!("room({i})"), bad: if kind == "extra_state" { vec![] } else { vec![null] } },
+        _ => Choice { good: place(param, i), bad: if kind == "extra_state" { vec![] } else { vec![null] } },
+    }
+}
+
+/// Memory for an output. Behind the room for one value is a pattern, which must stay.
+fn place(param: &Param, i: usize) -> String {
+    match outputs::is_one_value(param) {
+        true => format!("out({i}, sizeof({}))", ctype::parse(&param.c_decl).base),
+        false => format!("room({i})"),
     }
 }
 
@@ -307,6 +384,7 @@ fn handle(function: &Function, kind: &str) -> Option<String> {
         "request" if lower.starts_with("pready") => "partitioned_send",
         "request" if lower == "parrived" => "partitioned_recv",
         "request" if lower.starts_with("grequest") => "grequest",
+        "datatype" if lower.starts_with("type_get_contents") || lower.starts_with("type_get_envelope") => "uncommitted",
         "win" if is_access(&lower) => "locked_win",
         "comm" | "datatype" | "errhandler" | "file" | "group" | "info" | "message" | "op" | "request" | "session"
         | "win" => return Some(format!("good[K_{kind}]")),
@@ -353,6 +431,9 @@ fn bad_handles(function: &Function, kind: &str, needs_topology: bool) -> Vec<(St
             }
         }
         "comm" if needs_topology => list.push(("without topology".into(), "good[K_comm]".into())),
+        "t_pvar_handle" if !function.name.ends_with("free") => {
+            list.push(("MPI_T_PVAR_ALL_HANDLES".into(), "(uintptr_t)MPI_T_PVAR_ALL_HANDLES".into()));
+        }
         _ => {}
     }
     list
@@ -373,6 +454,9 @@ fn number(function: &Function, param: &Param) -> Option<(&'static str, &'static 
         (_, "array_of_dargs") => "MPI_DISTRIBUTE_DFLT_DARG",
         (_, "array_of_starts" | "array_of_displacements" | "periods") => "0",
         (_, "p" | "r") => "3",
+        (_, "typeclass") => "MPI_TYPECLASS_INTEGER",
+        (_, "logical_size") => "4",
+        ("length", _) if param.dir == Dir::InOut => "60",
         (_, "errorcode" | "errorclass") => "MPI_ERR_OTHER",
         ("keyval", _) => keyval(function),
         (
@@ -383,6 +467,8 @@ fn number(function: &Function, param: &Param) -> Option<(&'static str, &'static 
         _ => "0",
     };
     let bad: &[&str] = match param.kind.as_str() {
+        // -1 has a meaning in some ABIs.
+        "offset" if param.name == "disp" => &["-7"],
         "count" | "size" | "length" | "large_count" | "aint_size" | "byte_size" | "extent" | "offset" => &["-1"],
         "disp_unit" => &["-1", "0"],
         "position" | "byte_position" | "aint" => &["-1", "99999"],
