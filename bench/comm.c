@@ -38,16 +38,6 @@ static double split_batch(long n)
     return seconds() - start;
 }
 
-static long tell_all(long n)
-{
-    if (rank == 0)
-        for (int to = 1; to < ranks; to++)
-            MPI_Send(&n, 1, MPI_LONG, to, 99, MPI_COMM_WORLD);
-    else
-        MPI_Recv(&n, 1, MPI_LONG, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    return n;
-}
-
 static void measure(const char *what, double (*batch)(long), double target)
 {
     enum { REPS = 5 };
@@ -57,7 +47,7 @@ static void measure(const char *what, double (*batch)(long), double target)
     while (n != last) {
         last = n;
         took = batch(n);
-        n = tell_all(took < target / 2 && n < (1L << 20) ? n * 2 : n);
+        n = tell_all(rank, ranks, took < target / 2 && n < (1L << 20) ? n * 2 : n);
     }
     for (int r = 0; r < REPS; r++)
         v[r] = batch(n) / (double)n * 1e6;

@@ -173,7 +173,8 @@ impl<T> SlotTable<T> {
     #[inline]
     fn fill(&mut self, value: T) -> usize {
         let slot = &mut self.slots[self.free as usize];
-        slot.value = Some(value);
+        // `forget`: a free slot has nothing to drop, but the compiler would check.
+        std::mem::forget(slot.value.replace(value));
         let generation = (slot.key >> GENERATION_SHIFT) as u32;
         slot.key = (generation.wrapping_add(1).max(1) as usize) << GENERATION_SHIFT | self.mark | self.free as usize;
         self.free = slot.next_free;

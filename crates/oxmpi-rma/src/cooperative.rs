@@ -15,8 +15,9 @@ use oxmpi_ops::Op;
 use oxmpi_transport::NodeMemory;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Like [`SHORTEST`](crate::request::SHORTEST), for memory of the target that is mapped here.
-pub const SHORTEST_MAPPED: usize = 512 << 10;
+/// Like [`SHORTEST`](crate::request::SHORTEST), for memory of the target that is mapped here. Puts and gets from this length
+/// on take the general path, as all uses of long buffers do.
+pub const SHORTEST_MAPPED: usize = oxmpi_base::huge::LONG;
 
 /// From this length on it pays to wake a target that sleeps in the library, if there is a CPU for
 /// it.

@@ -31,7 +31,6 @@ pub use cooperative::SHORTEST_MAPPED;
 pub use epoch::Unlocked;
 use far::origin::{FarRank, ServedBy};
 pub use target_region::TargetRegion;
-pub use transfer::{get, put};
 
 use assist::ResponseHistory;
 use control::STRIPES;
@@ -308,7 +307,7 @@ impl Window {
             has_work_doorbell: (library_gave || own.shared) && single_copy && !separate && is_long && near > 1,
             heard: AtomicU32::new(0),
             passing: AtomicU32::new(0),
-            helpless: AtomicBool::new(false),
+            helpless: AtomicBool::new(!single_copy),
             answering_pauses: assist::answering_pauses(),
             history: (0..size).map(|_| ResponseHistory::default()).collect(),
             stripe_pauses: if library_gave || separate { stripe::SELDOM } else { stripe::OFTEN },

@@ -1,5 +1,6 @@
 //! Puts and gets: copies between a buffer of this process and a rank's window, mapped here or not.
 
+use crate::cooperative::SHORTEST_MAPPED;
 use crate::request::{SHORTEST, What};
 use crate::{RemoteRun, TargetRegion, Window};
 use oxmpi_abi::constants::*;
@@ -11,42 +12,60 @@ use std::io;
 /// Bytes moved at a time if neither side is contiguous.
 const STAGE: usize = 64 << 10;
 
-/// Puts a whole buffer into a window. Entries of the target's type may overlap: the standard
-/// forbids it, but programs do it, and the last entry stays.
-pub fn put(node: &NodeMemory, from: &Source<'_>, to: &TargetRegion) -> Result<()> {
-    let bytes = from.len();
-    if bytes > to.buf.len() {
-        bail!(MPI_ERR_TRUNCATE, "{bytes} bytes do not fit into the {} bytes at the target", to.buf.len());
-    }
-    match (to.near_target(), to.process) {
-        (Some(to), _) => local::copy_part(from, 0, &to, 0, bytes),
-        (None, Some(process)) => write(node, process, from, &to.buf, bytes)?,
-        (None, None) => return Err(not_here()),
-    }
-    Ok(())
-}
-
-/// Gets a region of a window.
-pub fn get(node: &NodeMemory, to: &Target<'_>, from: &TargetRegion) -> Result<()> {
-    let bytes = from.buf.len();
-    if bytes > to.len() {
-        bail!(MPI_ERR_TRUNCATE, "the {bytes} bytes at the target do not fit into {} bytes", to.len());
-    }
-    match (from.near_source(), from.process) {
-        (Some(from), _) => local::copy_part(&from, 0, to, 0, bytes),
-        (None, Some(process)) => read(node, process, &from.buf, to, bytes)?,
-        (None, None) => return Err(not_here()),
-    }
-    Ok(())
-}
-
-/// The caller sends operations on other nodes to their agents.
-#[cold]
-fn not_here() -> Error {
-    Error::new(MPI_ERR_INTERN, "memory of another node was accessed as if it were here")
-}
-
 impl Window {
+    /// Puts a whole buffer into the memory of a rank. Entries of the target's type may overlap: the standard forbids
+    /// it, but programs do it, and the last entry stays.
+    pub fn put(&self, node: &NodeMemory, from: &Source<'_>, to: &TargetRegion) -> Result<()> {
+        let bytes = from.len();
+        if bytes > to.buf.len() {
+            bail!(MPI_ERR_TRUNCATE, "{bytes} bytes do not fit into the {} bytes at the target", to.buf.len());
+        }
+        if bytes >= SHORTEST_MAPPED
+            && to.far.is_none()
+            && let (Some(from), Some(at)) = (from.as_dense(), to.buf.as_dense())
+        {
+            // SAFETY: a contiguous buffer, and the same number of bytes in the window of the rank.
+            return unsafe {
+                match to.remote_run() {
+                    Some(run) => self.put_run(node, from, bytes, run),
+                    None => self.put_mapped(node, to.rank, from, at, bytes),
+                }
+            };
+        }
+        match (to.near_target(), to.process) {
+            (Some(to), _) => local::copy_part(from, 0, &to, 0, bytes),
+            (None, Some(process)) => write(node, process, from, &to.buf, bytes)?,
+            (None, None) => return Err(not_here()),
+        }
+        Ok(())
+    }
+
+    /// Gets a region of the memory of a rank.
+    pub fn get(&self, node: &NodeMemory, to: &Target<'_>, from: &TargetRegion) -> Result<()> {
+        let bytes = from.buf.len();
+        if bytes > to.len() {
+            bail!(MPI_ERR_TRUNCATE, "the {bytes} bytes at the target do not fit into {} bytes", to.len());
+        }
+        if bytes >= SHORTEST_MAPPED
+            && from.far.is_none()
+            && let (Some(to), Some(at)) = (to.as_dense(), from.buf.as_dense())
+        {
+            // SAFETY: as in `put`.
+            return unsafe {
+                match from.remote_run() {
+                    Some(run) => self.get_run(node, to, bytes, run),
+                    None => self.get_mapped(node, from.rank, to, at, bytes),
+                }
+            };
+        }
+        match (from.near_source(), from.process) {
+            (Some(from), _) => local::copy_part(&from, 0, to, 0, bytes),
+            (None, Some(process)) => read(node, process, &from.buf, to, bytes)?,
+            (None, None) => return Err(not_here()),
+        }
+        Ok(())
+    }
+
     /// Puts a run of bytes into memory of another process.
     ///
     /// # Safety
@@ -82,6 +101,12 @@ impl Window {
             get_remote(node, to.wrapping_add(at), count, from.behind(at))
         })
     }
+}
+
+/// The caller sends operations on other nodes to their agents.
+#[cold]
+fn not_here() -> Error {
+    Error::new(MPI_ERR_INTERN, "memory of another node was accessed as if it were here")
 }
 
 /// Puts with a system call.

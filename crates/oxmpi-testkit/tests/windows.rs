@@ -33,7 +33,7 @@ fn put_to_all(me: &Rank, win: Win) {
         let region = guard.target_region(win, target as i32, me.me as i64, 1, MPI_UINT64_T).unwrap().unwrap();
         // SAFETY: the value lives until the put is complete, which is when it returns.
         let from = unsafe { Source::dense(value.as_ptr().cast(), 8) };
-        oxmpi_rma::put(guard.engine.node(), &from, &region).unwrap();
+        guard.win(win).unwrap().window.put(guard.engine.node(), &from, &region).unwrap();
     }
     fence(&call, win);
 }

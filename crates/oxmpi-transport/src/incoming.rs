@@ -215,7 +215,7 @@ impl Incoming {
     }
 
     /// Returns the cells of the last packet from `peer` to it.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, peer: Peer, size: PacketSize, node: &NodeMemory) {
         let is_awaited = match peer.slot() {
             Some(slot) => self.local[slot.index()].as_mut().is_some_and(|rx| rx.advance(size.cells)),

@@ -6,7 +6,7 @@ use crate::call::{Call, Guard};
 use oxmpi::rma::access;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::*;
-use oxmpi_rma::{RemoteRun, SHORTEST_MAPPED};
+use oxmpi_rma::RemoteRun;
 use std::ffi::c_int;
 
 /// The location of dense bytes at the target.
@@ -50,12 +50,7 @@ pub fn put(cx: &Call, origin_addr: SourceArg<'static>, target: At, win: Win) -> 
     let Some(bytes) = origin_addr.plain_bytes() else { return put_general(&mut guard, origin_addr, target, win) };
     match try_plain(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
         // SAFETY: a plain source is `bytes` long; so is the target, which is in its window and may be accessed.
-        Some(Plain::Here(at)) if bytes < SHORTEST_MAPPED => unsafe { copy(from, at, bytes) },
-        // SAFETY: a plain source and mapped memory of the target's window, `bytes` long both.
-        Some(Plain::Here(at)) => unsafe {
-            let (window, node) = (&guard.win(win)?.window, guard.engine.node());
-            window.put_mapped(node, target.rank as usize, from, at, bytes)?;
-        },
+        Some(Plain::Here(at)) => unsafe { copy(from, at, bytes) },
         // SAFETY: a plain source and memory of the target's window, `bytes` long both.
         Some(Plain::Remote(remote)) => unsafe {
             guard.win(win)?.window.put_run(guard.engine.node(), from, bytes, remote)?;
@@ -81,12 +76,7 @@ pub fn get(cx: &Call, origin_addr: TargetArg<'static>, target: At, win: Win) -> 
     let Some(bytes) = origin_addr.plain_bytes() else { return get_general(&mut guard, origin_addr, target, win) };
     match try_plain(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
         // SAFETY: a plain origin is `bytes` long; so is the target, which is in its window and may be accessed.
-        Some(Plain::Here(at)) if bytes < SHORTEST_MAPPED => unsafe { copy(at, to, bytes) },
-        // SAFETY: a plain origin and mapped memory of the target's window, `bytes` long both.
-        Some(Plain::Here(at)) => unsafe {
-            let (window, node) = (&guard.win(win)?.window, guard.engine.node());
-            window.get_mapped(node, target.rank as usize, to, at, bytes)?;
-        },
+        Some(Plain::Here(at)) => unsafe { copy(at, to, bytes) },
         // SAFETY: a plain origin and memory of the target's window, `bytes` long both.
         Some(Plain::Remote(remote)) => unsafe {
             guard.win(win)?.window.get_run(guard.engine.node(), to, bytes, remote)?;

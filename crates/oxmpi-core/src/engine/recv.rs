@@ -230,7 +230,7 @@ impl Messages {
     }
 
     /// Stores the expected outcome of a receive; returns the room in its buffer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(&mut self, op: OpId, envelope: &Envelope, bytes: u64, signature: Signature) -> Option<usize> {
         let recv = self.ops.recv_mut(op)?;
         if let Some(expected) = &recv.expected {

@@ -141,7 +141,7 @@ impl Index {
     }
 
     /// Removes `slot` from its list.
-    #[inline]
+    #[inline(always)]
     pub fn unlink(&mut self, slot: u32) {
         let link = &self.links[slot as usize];
         if link.prev != NIL {

@@ -111,7 +111,7 @@ impl<T> PostedQueue<T> {
         ids.into_iter().filter_map(|id| self.take_slot(SlotTable::<T>::slot_of(id.0 as usize))).collect()
     }
 
-    #[inline]
+    #[inline(always)]
     fn find(&self, envelope: &Envelope) -> u32 {
         let Envelope { context, source, tag } = *envelope;
         // A wildcard's value in an envelope would look like a wildcard receive.
@@ -146,7 +146,7 @@ impl<T> PostedQueue<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_slot(&mut self, slot: u32) -> Option<(Pattern, T)> {
         let value = self.table.remove_at(slot)?;
         let pattern = self.index.pattern(slot);

@@ -119,12 +119,12 @@ impl Process {
         let Some(request) = self.requests.get(handle.0) else { return Plain::Other };
         let Body::Once(Active::Send(op) | Active::Recv(op)) = request.body else { return Plain::Other };
         let comm = request.comm;
-        match self.engine.finish(op, status) {
-            None => Plain::Pending,
-            Some(error) => {
-                self.requests.remove(handle.0);
-                error.map_or(Plain::Done, |error| Plain::Failed(error, comm))
-            }
+        let Some(error) = self.engine.finish(op, status) else { return Plain::Pending };
+        // `forget`: a plain request has nothing to drop, but the compiler would check.
+        std::mem::forget(self.requests.remove(handle.0));
+        match error {
+            None => Plain::Done,
+            Some(error) => Plain::Failed(error, comm),
         }
     }
 

@@ -41,7 +41,7 @@ pub unsafe fn put(
     }
     match guard.target_region(win, rank, disp, count, datatype)? {
         Some(TargetRegion { far: Some(there), buf, .. }) => put_far(guard, there, &from, &buf, win),
-        Some(region) => oxmpi_rma::put(guard.engine.node(), &from, &region),
+        Some(region) => guard.win(win)?.window.put(guard.engine.node(), &from, &region),
         None => Ok(()),
     }
 }
@@ -67,7 +67,7 @@ pub unsafe fn get(
     let to = guard.target_of(origin)?;
     match guard.target_region(win, rank, disp, count, datatype)? {
         Some(TargetRegion { far: Some(there), buf, .. }) => get_far(guard, there, &to, &buf, win)?,
-        Some(region) => oxmpi_rma::get(guard.engine.node(), &to, &region)?,
+        Some(region) => guard.win(win)?.window.get(guard.engine.node(), &to, &region)?,
         None => {}
     }
     guard.access_done()
