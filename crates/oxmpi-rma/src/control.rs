@@ -166,10 +166,17 @@ impl Control {
     // ---- locks of the ranks of this node ----
 
     /// Takes the lock of `target` for `origin`, if it is free.
+    #[inline]
     pub fn try_take(&self, target: usize, origin: usize, exclusive: bool, polite: bool) -> bool {
         if exclusive || !self.recovers {
             return self.lock(target).try_take(origin, exclusive, polite);
         }
+        self.try_share(target, origin, polite)
+    }
+
+    /// Takes a shared lock so that others can tell that this rank holds it.
+    #[cold]
+    fn try_share(&self, target: usize, origin: usize, polite: bool) -> bool {
         let hold = &self.cell(self.layout.completions, target, origin).hold;
         hold.store(CHANGING, SeqCst);
         let taken = self.lock(target).try_take(origin, false, polite);
@@ -178,10 +185,16 @@ impl Control {
     }
 
     /// Releases a lock; true when a rank waits and must be woken.
+    #[inline]
     pub fn give_back(&self, target: usize, origin: usize, exclusive: bool) -> bool {
         if exclusive || !self.recovers {
             return self.lock(target).give_back(exclusive);
         }
+        self.give_back_share(target, origin)
+    }
+
+    #[cold]
+    fn give_back_share(&self, target: usize, origin: usize) -> bool {
         let hold = &self.cell(self.layout.completions, target, origin).hold;
         hold.store(CHANGING, SeqCst);
         let waited = self.lock(target).give_back(false);
@@ -348,6 +361,7 @@ fn steps(size: usize, round: u32) -> impl Iterator<Item = usize> {
 
 impl WindowLock {
     /// Takes the lock for `rank` if it is free. A polite reader lets waiting writers go first.
+    #[inline]
     pub fn try_take(&self, rank: usize, exclusive: bool, polite: bool) -> bool {
         if exclusive {
             let held = EXCLUSIVE | rank as u32;

@@ -362,9 +362,13 @@ impl Window {
     }
 
     /// A rank of another node, as requests name it; `None` for one of this node.
+    #[inline]
     pub fn far_rank(&self, rank: usize) -> Option<FarRank> {
         let target = &self.targets[rank];
-        let by = *self.far.get(target.agent as usize).filter(|_| target.reach == Reach::Agent)?;
+        if target.reach != Reach::Agent {
+            return None;
+        }
+        let by = *self.far.get(target.agent as usize)?;
         Some(FarRank { by, origin: self.rank as u32, target: rank as u32 })
     }
 

@@ -322,12 +322,16 @@ impl Process {
     }
 
     /// An error if a window was revoked.
+    #[inline(always)]
     pub fn check_window(&self, win: handle::Win) -> Result<()> {
-        if self.failures.any() {
-            let win = self.win(win)?;
-            if self.failures.revoked.contains(&win.context) {
-                return Err(revoked_error(&win.describe()));
-            }
+        if self.failures.any() { self.check_window_revoked(win) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn check_window_revoked(&self, win: handle::Win) -> Result<()> {
+        let win = self.win(win)?;
+        if self.failures.revoked.contains(&win.context) {
+            return Err(revoked_error(&win.describe()));
         }
         Ok(())
     }

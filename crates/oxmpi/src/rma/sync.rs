@@ -166,12 +166,12 @@ pub fn lock(call: &Call, lock_type: i32, rank: i32, assertion: i32, win: Win) ->
     };
     let exclusive = lock_type == MPI_LOCK_EXCLUSIVE;
     let truly = assertion & MPI_MODE_NOCHECK == 0;
-    match window.far_rank(rank) {
-        Some(there) if truly => far::lock(call, &mut guard, win, there, exclusive)?,
-        None if truly && !window.control.try_take(rank, window.rank, exclusive, true) => {
-            call.wait_for_lock(&mut guard, win, rank, exclusive)?;
+    if truly {
+        match window.far_rank(rank) {
+            None if window.control.try_take(rank, window.rank, exclusive, true) => {}
+            None => call.wait_for_lock(&mut guard, win, rank, exclusive)?,
+            Some(there) => far::lock(call, &mut guard, win, there, exclusive)?,
         }
-        _ => {}
     }
     let window = &mut guard.win_mut(win)?.window;
     window.locked(rank, exclusive, truly);
