@@ -101,6 +101,7 @@ const STRAIGHT: &str = "blocks go straight to where they belong";
 const ONE_WAY: &str = "ranks do not know each other's counts, so that blocks can only go straight";
 const TWO_COPIES: &str = "a copy into the staging buffer and one out of it cost less than messages or system calls";
 const ONE_COPY: &str = "one copy by the kernel moves fewer cache lines than a stop in the staging buffer";
+const AT_ONCE: &str = "all ranks copy their blocks at the same time, and nothing waits for the root";
 const PAST_CACHE: &str = "so many bytes do not stay in the cache of the rank that receives them";
 const PAST_CACHES: &str = "ranks that share CPUs share caches, which all their bytes together would overflow";
 const ONE_ROUND: &str = "one round costs less than messages, and it goes on in any call";
@@ -133,6 +134,8 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Bcast, 64, Bytes::Any, Chain, OVERLAP),
     row(Kind::Bcast, ANY, Bytes::Any, ScatterDoubling, "a chain of so many ranks takes too long to fill"),
     // ---- gather, scatter
+    on_board(Kind::Gather, TWO, From(32 * KIB), Direct, AT_ONCE).if_all(DIRECT),
+    on_board(Kind::Gather, (3, ANY), From(64 * KIB), Direct, AT_ONCE).if_all(DIRECT),
     on_board(Kind::Gather, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
     in_background(Kind::Gather, TWO, UpTo(32 * KIB), Pieces, ONE_ROUND),
     in_background(Kind::Gather, (3, ANY), UpTo(64 * KIB), Pieces, ONE_ROUND),
@@ -146,6 +149,8 @@ pub(crate) const TABLE: &[Rule] = &[
     on_board(Kind::Gatherv, (3, ANY), UpTo(64 * KIB), Pieces, TWO_COPIES),
     over(Kind::Gatherv, ANY, Bytes::Any, Batched, EIGHT),
     row(Kind::Gatherv, ANY, Bytes::Any, Linear, ONE_WAY),
+    on_board(Kind::Scatter, TWO, Between(32 * KIB, 768 * KIB), Direct, AT_ONCE).if_all(DIRECT),
+    on_board(Kind::Scatter, (3, ANY), From(64 * KIB), Direct, AT_ONCE).if_all(DIRECT),
     on_board(Kind::Scatter, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
     in_background(Kind::Scatter, TWO, UpTo(16 * KIB), Pieces, ONE_ROUND),
     in_background(Kind::Scatter, (3, ANY), UpTo(64 * KIB), Pieces, ONE_ROUND),

@@ -84,6 +84,9 @@ impl SharedBoard {
         recv: Option<&Target<'_>>,
     ) -> Result<()> {
         let call = CallSignature::rooted(Fun::Gather, None, root, block);
+        if self.choices.gather.of(block) == BoardWay::Direct {
+            return self.gather_directly(wait, call, root, block, send, recv);
+        }
         for piece in pieces(block, self.chunk()) {
             self.begin_gather(wait, call, root, send, piece)?;
             self.end_gather(wait, root, block, send, recv, piece)?;
@@ -145,6 +148,9 @@ impl SharedBoard {
         recv: Option<&Target<'_>>,
     ) -> Result<()> {
         let call = CallSignature::rooted(Fun::Scatter, None, root, block);
+        if self.choices.scatter.of(block) == BoardWay::Direct {
+            return self.scatter_directly(wait, call, root, block, send, recv);
+        }
         for piece in pieces(block, self.stride(block)) {
             self.begin_scatter(wait, call, block, send, piece)?;
             self.end_scatter(wait, root, block, send, recv, piece)?;

@@ -9,6 +9,7 @@ use super::{CallSignature, Reduction, SharedBoard, Wait, pieces, unpack, unpack_
 use crate::local;
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
+use oxmpi_base::ids::Peer;
 use oxmpi_datatype::{OwnedBytes, Region, Source, Target};
 
 /// From this many ranks on, each rank writes its block, which stays in its cache, to all others
@@ -127,6 +128,104 @@ impl SharedBoard {
         if !sends {
             run.put(buf, 0, buf.len());
         }
+        Ok(())
+    }
+
+    /// `MPI_Gather`: each rank writes its block to its place at the root.
+    pub(super) fn gather_directly(
+        &mut self,
+        wait: &mut impl Wait,
+        call: CallSignature,
+        root: usize,
+        block: usize,
+        send: Option<&Source<'_>>,
+        recv: Option<&Target<'_>>,
+    ) -> Result<()> {
+        let Some(recv) = recv else {
+            let (from, at) = (send.map(Run::of), self.rank() * block);
+            return self.use_roots_memory(wait, call, root, |wait, process, base| match &from {
+                // SAFETY: our block, and the place for it at the root.
+                Some(from) => unsafe { wait.write(process, from.base, base + at, block) },
+                None => Ok(()),
+            });
+        };
+        let to = Run::room_for(recv);
+        self.lend_memory(wait, call, to.base, || {
+            if let Some(send) = send {
+                local::copy_part(send, 0, recv, root * block, block);
+            }
+        })?;
+        for rank in self.others() {
+            to.put(recv, rank * block, block);
+        }
+        Ok(())
+    }
+
+    /// `MPI_Scatter`: each rank reads its block from the root.
+    pub(super) fn scatter_directly(
+        &mut self,
+        wait: &mut impl Wait,
+        call: CallSignature,
+        root: usize,
+        block: usize,
+        send: Option<&Source<'_>>,
+        recv: Option<&Target<'_>>,
+    ) -> Result<()> {
+        if let Some(send) = send {
+            let from = Run::of(send);
+            return self.lend_memory(wait, call, from.base, || {
+                if let Some(recv) = recv {
+                    local::copy_part(send, root * block, recv, 0, block);
+                }
+            });
+        }
+        let Some(recv) = recv else { return Ok(()) };
+        let (to, at) = (Run::room_for(recv), self.rank() * block);
+        self.use_roots_memory(wait, call, root, |wait, process, base| {
+            // SAFETY: our block at the root, and the place for it.
+            unsafe { wait.read(process, to.base, base + at, block) }
+        })?;
+        to.put(recv, 0, block);
+        Ok(())
+    }
+
+    /// The root of a gather or scatter shows its memory, does its own part, and waits until all others have done theirs.
+    fn lend_memory(
+        &mut self,
+        wait: &mut impl Wait,
+        call: CallSignature,
+        base: *mut u8,
+        own_part: impl FnOnce(),
+    ) -> Result<()> {
+        self.show(wait, call, [base as u64, 0])?;
+        self.wake_all(wait);
+        own_part();
+        self.close(wait);
+        self.listen(call)?;
+        for rank in self.others() {
+            self.await_entry(wait, rank)?;
+        }
+        self.member.exchanged();
+        self.close(wait);
+        Ok(())
+    }
+
+    /// Another rank copies to or from the memory that the root shows, and says that it has done so.
+    fn use_roots_memory<W: Wait>(
+        &mut self,
+        wait: &mut W,
+        call: CallSignature,
+        root: usize,
+        copy: impl FnOnce(&mut W, Peer, usize) -> Result<()>,
+    ) -> Result<()> {
+        self.listen(call)?;
+        self.await_entry(wait, root)?;
+        copy(wait, self.members[root], self.addresses(root).0)?;
+        self.close(wait);
+        self.open(wait, call)?;
+        self.member.publish();
+        self.wake(wait, root);
+        self.close(wait);
         Ok(())
     }
 

@@ -109,7 +109,9 @@ fn way(algorithm: Algorithm) -> BoardWay {
 /// The algorithms of all operations that have more than one.
 struct Choices {
     bcast: Ways,
+    gather: Ways,
     gatherv: Ways,
+    scatter: Ways,
     scatterv: Ways,
     allgather: Ways,
     alltoall: Ways,
@@ -122,7 +124,9 @@ impl Choices {
         let of = |kind| Ways::new(kind, ranks, facts);
         Choices {
             bcast: of(Kind::Bcast),
+            gather: of(Kind::Gather),
             gatherv: of(Kind::Gatherv),
+            scatter: of(Kind::Scatter),
             scatterv: of(Kind::Scatterv),
             allgather: of(Kind::Allgather),
             alltoall: of(Kind::Alltoall),

@@ -17,7 +17,7 @@ use oxmpi_abi::handle::{Comm, Datatype, Request};
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::arena::Area;
 use oxmpi_base::{huge, valgrind};
-use oxmpi_coll::choose::{Algorithm, Facts, Kind, Shape};
+use oxmpi_coll::choose::{Algorithm, BoardWay, Facts, Kind, Shape};
 use oxmpi_coll::rules::longest_on_board;
 use oxmpi_core::agreement::{AgreementIo, Participants};
 use oxmpi_core::board::{BOARD_AFTER_CALLS, Board, BoardUse};
@@ -79,7 +79,7 @@ pub(super) unsafe fn gather<F: Form>(
     let (to, from) = unsafe { (to.map(|to| Target::new(to)), from.map(|from| Source::new(from))) };
     let length = from.as_ref().map(|from| from.len());
     let Some(block) = length.or(to.as_ref().map(|to| to.len() / ranks)) else { return Ok(None) };
-    if block > GATHERED {
+    if block > GATHERED && !(F::BLOCKING && goes_directly(&guard, comm, Kind::Gather, block)) {
         return Ok(None);
     }
     let shape = (Kind::Gather, block);
@@ -111,7 +111,7 @@ pub(super) unsafe fn scatter<F: Form>(
     let Some(block) = to.as_ref().map(|to| to.len()).or(from.as_ref().map(|from| from.len() / ranks)) else {
         return Ok(None);
     };
-    if block > SCATTERED {
+    if block > SCATTERED && !(F::BLOCKING && goes_directly(&guard, comm, Kind::Scatter, block)) {
         return Ok(None);
     }
     let shape = (Kind::Scatter, block);
@@ -329,7 +329,15 @@ pub(super) unsafe fn scan<F: Form>(
     })
 }
 
-/// The longest blocks and operands that go over a board, from the table of algorithms.
+/// Whether blocks that are too long for the staging buffers go straight from rank to rank, because the communicator has a
+/// board whose ranks can do that.
+#[cold]
+fn goes_directly(guard: &Guard, comm: Comm, kind: Kind, block: usize) -> bool {
+    let direct = Algorithm::Board(BoardWay::Direct);
+    guard.background_board(comm).is_some_and(|board| board.shape(kind, block).choose().take == direct)
+}
+
+/// The longest blocks and operands that go through the staging buffers of any board, from the table of algorithms.
 const GATHERED: usize = longest_on_board(Kind::Gather) as usize;
 const SCATTERED: usize = longest_on_board(Kind::Scatter) as usize;
 const SCANS: usize = longest_on_board(Kind::Scan) as usize;
