@@ -444,6 +444,82 @@ mod loom_tests {
         });
     }
 
+    /// A receiver that gives up the copy waits for the parts that were claimed. Then the sender touches its buffer no more.
+    #[test]
+    fn loom_a_closed_copy_is_left_alone() {
+        loom::model(|| {
+            let shared = Arc::new(new_cell());
+            let is_freed = Arc::new(AtomicU64::new(0));
+            let copy = Copy { target: 8, pieces: 0, length: 5, chunk: 2, sender: End::Back };
+            shared.invite(&copy);
+            let (sender, freed) = (Arc::clone(&shared), Arc::clone(&is_freed));
+            let helper = loom::thread::spawn(move || {
+                let mut claims = Claims::new(copy.sender);
+                while let Some((_, length)) = sender.claim(&copy, &mut claims) {
+                    assert_eq!(freed.load(Ordering::Relaxed), 0, "the receiver has not waited");
+                    sender.add_copied(length);
+                }
+            });
+            let mut claims = Claims::new(copy.receiver());
+            let own = shared.claim(&copy, &mut claims).map_or(0, |(_, length)| length);
+            shared.add_copied(own);
+            let claimed = shared.close(&copy, &claims);
+            while !shared.has_copied(claimed) {
+                loom::thread::yield_now();
+            }
+            is_freed.store(1, Ordering::Relaxed);
+            helper.join().unwrap();
+            assert!(!shared.has_copied(claimed + 1), "more was copied than was claimed");
+        });
+    }
+
+    /// A sender that cannot copy a part says so: the receiver never waits for it for ever.
+    #[test]
+    fn loom_a_broken_copy_is_noticed() {
+        loom::model(|| {
+            let shared = Arc::new(new_cell());
+            let copy = Copy { target: 8, pieces: 0, length: 4, chunk: 2, sender: End::Back };
+            shared.invite(&copy);
+            let sender = Arc::clone(&shared);
+            let helper = loom::thread::spawn(move || {
+                let claimed = sender.claim(&copy, &mut Claims::new(copy.sender)).is_some();
+                if claimed {
+                    sender.break_off();
+                }
+                claimed
+            });
+            let mut claims = Claims::new(copy.receiver());
+            while let Some((_, length)) = shared.claim(&copy, &mut claims) {
+                shared.add_copied(length);
+            }
+            while !shared.all_copied(&copy) && !shared.is_broken() {
+                loom::thread::yield_now();
+            }
+            let was_claimed = helper.join().unwrap();
+            assert_eq!(shared.all_copied(&copy), !was_claimed);
+        });
+    }
+
+    /// A cell that is used again: a receiver that comes late for the message before takes nothing.
+    #[test]
+    fn loom_a_late_receiver_takes_no_other_message() {
+        loom::model(|| {
+            let (first, second) = (OfferId(1 << 32), OfferId(2 << 32));
+            let cell = Arc::new(new_cell());
+            cell.state.store(cell.is(first, OFFERED), Ordering::Relaxed);
+            let other = Arc::clone(&cell);
+            let late = loom::thread::spawn(move || other.take(first));
+            if cell.withdraw(first) {
+                cell.state.store(cell.is(second, OFFERED), Ordering::Release);
+                assert!(!late.join().unwrap());
+                assert_eq!(cell.state(second), State::Offered);
+            } else {
+                assert!(late.join().unwrap());
+                assert_eq!(cell.state(first), State::Taken);
+            }
+        });
+    }
+
     /// Both sides claim: each byte is copied once, and the receiver sees the end only when all are
     /// copied.
     #[test]
