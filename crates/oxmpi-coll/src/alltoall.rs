@@ -54,16 +54,13 @@ pub fn pairwise(rank: u32, size: u32, in_place: bool, send: Blocks, recv: Blocks
         for partner in (0..size).map(|round| before(round, rank, size)).filter(|partner| *partner != rank) {
             let block = recv.at(Region::Recv, partner);
             let aside = match recv {
-                Blocks::Each { .. } => Piece { region: Region::Temp, ..block },
+                Blocks::Each { bytes } => Region::Temp.at(0, bytes[partner as usize]),
                 _ => Region::Temp.at(0, block.count),
             };
             plan.copy(block, aside);
             plan.send(partner, aside);
             plan.recv(partner, block);
             plan.fence();
-        }
-        if let Blocks::Each { .. } = recv {
-            plan.temp = plan.temp.min(1);
         }
         return plan;
     }

@@ -377,7 +377,7 @@ impl Kind {
     fn measured(self) -> Option<&'static str> {
         match self {
             Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall => Some("a block"),
-            // On a board each block has a size of its own.
+            // Each block has a size of its own, on a board and over nodes.
             Kind::Barrier | Kind::Gatherv | Kind::Scatterv | Kind::Alltoallv => None,
             _ => Some("in all"),
         }

@@ -9,7 +9,8 @@
 /// | reductions | one element of the datatype |
 /// | gather, scatter, allgather, alltoall and their neighbourhood forms | one rank's block; of `Send` in the send type, of `Recv` in the receive type, packed in `Temp` |
 /// | forms with counts and displacements (`v`) | one element: of `Send` in the send type, of `Recv` in the receive type, of `Temp` in the receive type and packed |
-/// | forms with a datatype for every block (`w`) | one block: `offset` is its index, `count` is 1; there is room for one packed block in `Temp`, the largest of `Recv`, and a piece there names the block of `Recv` that it has the size of |
+/// | forms with a datatype for every block (`w`) | one block: `offset` is its index, `count` is 1; one byte of `Temp` |
+/// | forms that begin with a question ([`crate::nodes::question`]) | as `v` and `w`; one byte of `Temp` |
 ///
 /// With `MPI_IN_PLACE` a planner never uses the missing buffer. The one buffer of a broadcast is
 /// `Send` at the root and `Recv` elsewhere. Where a reduction is in place, the operands are in
@@ -66,6 +67,7 @@ pub enum Step {
         from: u32,
         piece: Piece,
     },
+    /// An error where the lengths differ: the ranks' arguments do not match each other.
     Copy {
         from: Piece,
         to: Piece,
@@ -154,6 +156,21 @@ impl Plan {
 
     pub fn copy(&mut self, from: Piece, to: Piece) {
         if from.count > 0 {
+            self.touch(from);
+            self.touch(to);
+            self.steps.push(Step::Copy { from, to });
+        }
+    }
+
+    /// A receive of a message that comes even if nothing is expected: lengths may differ.
+    pub(crate) fn expect(&mut self, from: u32, piece: Piece) {
+        self.touch(piece);
+        self.steps.push(Step::Recv { from, piece });
+    }
+
+    /// A copy of what another rank has given: lengths may differ.
+    pub(crate) fn deliver(&mut self, from: Piece, to: Piece) {
+        if from.count > 0 || to.count > 0 {
             self.touch(from);
             self.touch(to);
             self.steps.push(Step::Copy { from, to });

@@ -30,6 +30,21 @@ pub const fn longest_on_board(kind: Kind) -> u64 {
     longest
 }
 
+/// Of the kinds whose ranks know only their own lengths, the longest block that goes through other ranks on its way between
+/// nodes.
+pub(crate) const fn longest_over_nodes(kind: Kind) -> u64 {
+    let mut row = 0;
+    while row < TABLE.len() {
+        if let Rule { kind: of, bytes: Bytes::UpTo(most), take: Algorithm::OverNodes(_), .. } = TABLE[row]
+            && of as u8 == kind as u8
+        {
+            return most;
+        }
+        row += 1;
+    }
+    0
+}
+
 /// Of each kind, the place of its first row.
 pub(crate) const FIRST_ROWS: [usize; Kind::COUNT] = {
     let mut first = [TABLE.len(); Kind::COUNT];
@@ -98,7 +113,7 @@ const FEW_MESSAGES: &str = "short messages cost latency alone, and this has the 
 const BYTES_COUNT: &str = "bytes cost more than messages here, and this moves each byte the fewest times";
 const OVERLAP: &str = "segments overlap on their way from rank to rank";
 const STRAIGHT: &str = "blocks go straight to where they belong";
-const ONE_WAY: &str = "ranks do not know each other's counts, so that blocks can only go straight";
+const ONE_WAY: &str = "ranks do not know each other's counts, so that blocks go straight";
 const TWO_COPIES: &str = "a copy into the staging buffer and one out of it cost less than messages or system calls";
 const ONE_COPY: &str = "one copy by the kernel moves fewer cache lines than a stop in the staging buffer";
 const AT_ONCE: &str = "all ranks copy their blocks at the same time, and nothing waits for the root";
@@ -108,6 +123,7 @@ const ONE_ROUND: &str = "one round costs less than messages, and it goes on in a
 const SAME_BITS: &str = "operands are combined in the order of the blocking operation, so that both give the same bits";
 const CHAIN_KEEPS: &str = "every piece stays in the caches, and all ranks compute at the same time";
 const FEW_BETWEEN: &str = "one rank of each node speaks for it, so that the fewest messages go between nodes";
+const SHORT_ONES: &str = "blocks up to this length go between nodes in one message, longer ones straight";
 const ALL_LINKS: &str = "every rank moves a part between nodes, so that all links and CPUs work";
 const EIGHT: &str = "more long messages to one node would only wait for each other in its link";
 
@@ -147,6 +163,7 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Gather, ANY, Bytes::Any, Linear, STRAIGHT),
     on_board(Kind::Gatherv, TWO, UpTo(8 * KIB), Pieces, TWO_COPIES),
     on_board(Kind::Gatherv, (3, ANY), UpTo(64 * KIB), Pieces, TWO_COPIES),
+    over_nodes(Kind::Gatherv, ANY, UpTo(16 * KIB), Leaders, SHORT_ONES),
     over(Kind::Gatherv, ANY, Bytes::Any, Batched, EIGHT),
     row(Kind::Gatherv, ANY, Bytes::Any, Linear, ONE_WAY),
     on_board(Kind::Scatter, TWO, Between(32 * KIB, 768 * KIB), Direct, AT_ONCE).if_all(DIRECT),
@@ -161,6 +178,7 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Scatter, ANY, Bytes::Any, Linear, STRAIGHT),
     on_board(Kind::Scatterv, TWO, UpTo(32 * KIB), Pieces, TWO_COPIES),
     on_board(Kind::Scatterv, (3, ANY), UpTo(8 * KIB), Pieces, "the root copies into its staging buffer for all others"),
+    over_nodes(Kind::Scatterv, ANY, UpTo(16 * KIB), Leaders, SHORT_ONES),
     row(Kind::Scatterv, ANY, Bytes::Any, Linear, ONE_WAY),
     // ---- allgather
     on_board(Kind::Allgather, TWO, From(8 * KIB), Direct, ONE_COPY).if_all(DIRECT),
@@ -229,6 +247,7 @@ pub(crate) const TABLE: &[Rule] = &[
         Pairwise,
         "one partner at a time keeps long blocks from waiting for each other",
     ),
+    over_nodes(Kind::Alltoallv, ANY, UpTo(2 * KIB), Leaders, SHORT_ONES).if_all(Facts::APART),
     over(Kind::Alltoallv, ANY, Bytes::Any, Batched, EIGHT).if_all(Facts::APART),
     row(Kind::Alltoallv, 64, Bytes::Any, Linear, STRAIGHT).if_all(Facts::APART),
     row(Kind::Alltoallv, ANY, Bytes::Any, Pairwise, "one block at a time is in flight, in place or among many ranks"),

@@ -22,8 +22,10 @@ use crate::matching::Pattern;
 use crate::operation::{Reducer, UserCall};
 use crate::ranks::Ranks;
 use crate::request::Promise;
+use oxmpi_abi::constants::MPI_BYTE;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::{Peer, Rank};
+use oxmpi_coll::nodes::Question;
 use oxmpi_coll::plan::{Piece, Plan, Region};
 use oxmpi_datatype::{Datatype, OwnedBytes, Region as Memory, Signature, Source, Target};
 use oxmpi_transport::local;
@@ -87,6 +89,21 @@ impl Stage {
     /// other group may have the same number.
     fn tag(&self, local: bool) -> i32 {
         if local { self.tag | LOCAL } else { self.tag }
+    }
+}
+
+/// What a bound plan is made of.
+pub enum Planned {
+    Whole(Arc<Plan>),
+    /// Ranks tell each other lengths first; what `Temp` holds then gives the rest of the plan.
+    Asks(Question, Answer),
+}
+
+pub type Answer = Arc<dyn Fn(&[u8]) -> Plan + Send + Sync>;
+
+impl From<Arc<Plan>> for Planned {
+    fn from(plan: Arc<Plan>) -> Planned {
+        Planned::Whole(plan)
     }
 }
 
@@ -175,6 +192,15 @@ impl Scratch {
         }
     }
 
+    /// Room for `count` bytes, and what the first of them hold.
+    fn of_bytes(count: u64, first: &Source<'_>) -> Scratch {
+        let byte = oxmpi_datatype::predefined(MPI_BYTE.0).unwrap_or_else(|| unreachable!("bytes are predefined"));
+        let like = Units { base: std::ptr::null_mut(), elements: 1, datatype: Arc::clone(byte) };
+        let scratch = Scratch::new(&like, count.max(first.len() as u64));
+        local::copy(first, &scratch.units().target(&Region::Temp.at(0, first.len() as u64)));
+        scratch
+    }
+
     fn units(&self) -> &Units {
         match &self.units {
             Place::Units(units) => units,
@@ -207,18 +233,48 @@ impl Packing {
 pub struct BoundPlan {
     plan: Arc<Plan>,
     stage: Stage,
-    send: Place,
-    recv: Place,
+    send: Arc<Place>,
+    recv: Arc<Place>,
     temp: Option<Scratch>,
+    /// What follows when the plan has been performed, from the bytes of `Temp`: so many.
+    answer: Option<(Answer, u64)>,
     reducer: Option<Reducer>,
     packing: Option<Packing>,
 }
 
 impl BoundPlan {
     /// `temp` describes a unit of [`Region::Temp`], if the plan uses it.
-    pub fn new(plan: Arc<Plan>, stage: Stage, send: Place, recv: Place, temp: Option<&Units>) -> BoundPlan {
-        let temp = temp.filter(|_| plan.temp > 0).map(|like| Scratch::new(like, plan.temp));
-        BoundPlan { plan, stage, send, recv, temp, reducer: None, packing: None }
+    pub fn new(planned: impl Into<Planned>, stage: Stage, send: Place, recv: Place, temp: Option<&Units>) -> BoundPlan {
+        let (plan, temp, answer) = match planned.into() {
+            Planned::Whole(plan) => {
+                let temp = temp.filter(|_| plan.temp > 0).map(|like| Scratch::new(like, plan.temp));
+                (plan, temp, None)
+            }
+            Planned::Asks(Question { plan, memory }, answer) => {
+                let temp = Scratch::of_bytes(plan.temp, &Source::of(&memory));
+                let bytes = plan.temp.max(memory.len() as u64);
+                (Arc::new(plan), Some(temp), Some((answer, bytes)))
+            }
+        };
+        let (send, recv) = (Arc::new(send), Arc::new(recv));
+        BoundPlan { plan, stage, send, recv, temp, answer, reducer: None, packing: None }
+    }
+
+    /// What follows this plan, now that it has been performed.
+    fn next(&self) -> Option<BoundPlan> {
+        let ((answer, bytes), temp) = (self.answer.as_ref()?, self.temp.as_ref()?);
+        let told = temp.units().source(&Region::Temp.at(0, *bytes));
+        let plan = answer(OwnedBytes::packed(&told).as_slice());
+        Some(BoundPlan {
+            temp: Some(Scratch::of_bytes(plan.temp, &told)),
+            plan: Arc::new(plan),
+            stage: self.stage.clone(),
+            send: Arc::clone(&self.send),
+            recv: Arc::clone(&self.recv),
+            answer: None,
+            reducer: None,
+            packing: None,
+        })
     }
 
     #[must_use]
@@ -249,9 +305,6 @@ impl BoundPlan {
         if piece.count == 0 {
             return Source::empty();
         }
-        if let Some(block) = self.block_in_temp(piece) {
-            return Source::clone(&block);
-        }
         match self.place(piece.region) {
             Place::Units(units) => units.source(piece),
             Place::Sources(blocks) => blocks[piece.offset as usize].clone(),
@@ -265,28 +318,11 @@ impl BoundPlan {
         if piece.count == 0 {
             return Target::empty();
         }
-        if let Some(block) = self.block_in_temp(piece) {
-            return block;
-        }
         match self.place(piece.region) {
             Place::Units(units) => units.target(piece),
             Place::Targets(blocks) => blocks[piece.offset as usize].clone(),
             Place::Sources(_) => unreachable!("a plan does not write what is sent"),
             Place::Nowhere => unreachable!("a plan names only the buffers that there are"),
-        }
-    }
-
-    /// Temporary memory in place of a block of `Recv`, with the same size.
-    #[expect(unsafe_code, reason = "temporary memory is the bound_plan's own")]
-    fn block_in_temp(&self, piece: &Piece) -> Option<Target<'static>> {
-        match (piece.region, &self.recv, &self.temp) {
-            (Region::Temp, Place::Targets(blocks), Some(temp)) => {
-                let (bytes, units) = (blocks[piece.offset as usize].len(), temp.units());
-                assert!(bytes as i128 <= units.datatype.size() * i128::from(units.elements));
-                // SAFETY: a unit of the scratch memory, which the bound plan owns, is as large as the largest block.
-                Some(unsafe { Target::dense(units.base, bytes) })
-            }
-            _ => None,
         }
     }
 
@@ -323,6 +359,8 @@ pub struct Run {
     called: Option<Called>,
     /// Completed at the end of a run that no call waits for.
     promise: Option<Promise>,
+    /// Whether it has been given up, so that no answer follows.
+    is_abandoned: bool,
 }
 
 /// What goes on while the program does other things.
@@ -371,7 +409,16 @@ impl Run {
             // SAFETY: no run of the bound plan has begun to read the bytes: they are performed one at a time.
             local::copy(user, &unsafe { packed.lend_to_write() });
         }
-        Run { bound_plan, next: 0, sends: Vec::new(), recvs: Vec::new(), error: None, called: None, promise: None }
+        Run {
+            bound_plan,
+            next: 0,
+            sends: Vec::new(),
+            recvs: Vec::new(),
+            error: None,
+            called: None,
+            promise: None,
+            is_abandoned: false,
+        }
     }
 
     pub fn stage(&self) -> &Stage {

@@ -114,7 +114,7 @@ impl Room {
 }
 
 /// The number of the rank that is the agent for another node, on a node of so many ranks.
-fn agent_for(node: u32, size: u32) -> u32 {
+pub(super) fn agent_for(node: u32, size: u32) -> u32 {
     node % size
 }
 

@@ -5,17 +5,19 @@
 //! for so many ranks. Which composition an operation takes is decided in the table too ([`crate::choose`]). Nothing here may
 //! depend on anything but the shape of the operation and the [`NodeMap`], which all ranks have alike.
 //!
-//! `moves.rs` has the operations that only move data, `exchange.rs` the all-to-all, `combine.rs` the reductions, `cost.rs` what
-//! they cost.
+//! `moves.rs` has the operations that only move data, `exchange.rs` the all-to-all, `uneven.rs` those whose ranks know only their
+//! own lengths, `combine.rs` the reductions, `cost.rs` what they cost.
 
 mod combine;
 mod cost;
 mod exchange;
 mod map;
 mod moves;
+mod uneven;
 
 pub use cost::{Cluster, Figures, figures, seconds};
 pub use map::NodeMap;
+pub use uneven::{Question, UnitBytes, answer, question};
 
 use crate::choose::{Facts, NodeWay, Shape};
 use crate::operation::{Operation, plan_in_segments};
@@ -25,7 +27,8 @@ use crate::reduce_scatter::{self, Counts};
 /// The bytes of a segment between nodes: each has costs of its own, of which the network has more than shared memory.
 const SEGMENT: u64 = 512 << 10;
 
-/// The plan of a rank. `None` if the operation cannot be done in this way. `unit_bytes`: as in [`crate::operation::plan`].
+/// The plan of a rank. `None` if the operation cannot be done in this way, or has to ask first ([`question`]). `unit_bytes`: as
+/// in [`crate::operation::plan`].
 pub fn plan(operation: &Operation, way: NodeWay, rank: u32, map: &NodeMap, unit_bytes: u64) -> Option<Plan> {
     if !operation.allows_over_nodes(way, map) {
         return None;
@@ -92,7 +95,7 @@ impl Operation<'_> {
             | Operation::Allreduce { .. }
             | Operation::ReduceScatter { .. } => way != NodeWay::Pipeline,
             Operation::Reduce { .. } | Operation::Scan { .. } | Operation::Exscan { .. } => way == NodeWay::Leaders,
-            // Ranks know only their own counts.
+            // By a question.
             Operation::Gatherv { .. } | Operation::Scatterv { .. } | Operation::Alltoallv { .. } => false,
         };
         exists && keeps_order

@@ -7,6 +7,7 @@
 //! received, none leaves its buffers. A second mode takes the data when a send is started and lets
 //! it be over at once: unlimited buffers.
 
+use oxmpi_coll::nodes::Question;
 use oxmpi_coll::plan::{Piece, Plan, Region, Side, Step};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -33,6 +34,11 @@ impl Value {
     /// The atom `index` of what `rank` gives.
     pub fn data(rank: u32, index: u64) -> Value {
         Value { what: u64::from(rank) << 32 | index, ..NOTHING }
+    }
+
+    /// A byte of the planners' own.
+    pub fn byte(byte: u8) -> Value {
+        Value { what: 1 << 63 | u64::from(byte), ..NOTHING }
     }
 
     /// The operand of `rank` for element `index`.
@@ -86,8 +92,6 @@ pub enum Units {
     Even(u64),
     /// Unit `i` has a place of its own.
     Table(Vec<Range<usize>>),
-    /// Unit `i` has this length; all are at the start.
-    Room(Vec<usize>),
 }
 
 #[derive(Clone, Debug)]
@@ -116,7 +120,6 @@ impl Store {
             _ if piece.count == 0 => 0..0,
             _ if piece.count != 1 => return Err(format!("{piece:?} is more than one block")),
             Units::Table(table) => table.get(offset).ok_or_else(out)?.clone(),
-            Units::Room(lengths) => 0..*lengths.get(offset).ok_or_else(out)?,
         };
         if range.end > self.atoms.len() { Err(out()) } else { Ok(range) }
     }
@@ -162,34 +165,57 @@ pub struct Outcome {
 /// Runs all. `first`: the ranks from here on are the second group of an intercommunicator (all of
 /// one group: the number of ranks). `exact`: `who` is a bit for each rank.
 pub fn run(processes: Vec<Process>, first: usize, eager: bool, model: Model) -> Result<Outcome, String> {
-    let size = processes.len();
-    let exact = size <= 128;
-    let ranks = processes
-        .into_iter()
-        .map(|p| {
-            let room = match &p.temp {
-                Units::Even(unit) => (p.plan.temp * unit) as usize,
-                Units::Room(lengths) if p.plan.temp > 0 => lengths.iter().copied().max().unwrap_or(0),
-                _ => 0,
-            };
-            let temp = Store { units: p.temp, atoms: vec![NOTHING; room] };
-            Rank { plan: p.plan, memory: [p.send, p.recv, temp], ..Rank::default() }
-        })
-        .enumerate()
-        .map(|(i, rank)| Rank { heard: 1u128.checked_shl(i as u32).unwrap_or(0), ..rank })
-        .collect();
-    let channels = vec![VecDeque::new(); size * size];
-    let events = (0..size).map(|rank| Reverse(Event { when: 0, turn: 0, index: rank })).collect();
-    let mut machine = Machine { ranks, channels, size, first, eager, exact, model, events, transfers: Vec::new() };
-    while let Some(Reverse(event)) = machine.events.pop() {
-        match event {
-            Event { turn: 0, index: rank, .. } => {
-                machine.go(rank).map_err(|e| format!("rank {rank}, step {}: {e}", machine.ranks[rank].next))?
-            }
-            Event { index, .. } => machine.transfer(index),
-        }
+    let ranks = processes.into_iter().map(|p| {
+        let room = match &p.temp {
+            Units::Even(unit) => (p.plan.temp * unit) as usize,
+            Units::Table(_) => 0,
+        };
+        let temp = Store { units: p.temp, atoms: vec![NOTHING; room] };
+        (Rank { plan: p.plan, memory: [p.send, p.recv, temp], ..Rank::default() }, None)
+    });
+    Machine::new(ranks.collect(), first, eager, model).run()
+}
+
+/// The second part of a plan, from what `Temp` holds after the first.
+pub type Answer<'a> = Box<dyn Fn(&[u8]) -> Plan + 'a>;
+
+/// Runs plans that begin with a question. An atom is a byte.
+pub fn run_asking(ranks: Vec<(Question, Answer<'_>, [Store; 2])>, eager: bool) -> Result<Outcome, String> {
+    let size = ranks.len();
+    let ranks = ranks.into_iter().map(|(question, answer, [send, recv])| {
+        let mut atoms: Vec<Value> = question.memory.iter().map(|byte| Value::byte(*byte)).collect();
+        atoms.resize(atoms.len().max(question.plan.temp as usize), NOTHING);
+        (Rank { plan: question.plan, memory: [send, recv, Store::new(1, atoms)], ..Rank::default() }, Some(answer))
+    });
+    Machine::new(ranks.collect(), size, eager, ROUNDS).run()
+}
+
+impl<'a> Machine<'a> {
+    fn new(ranks: Vec<(Rank, Option<Answer<'a>>)>, first: usize, eager: bool, model: Model) -> Machine<'a> {
+        let size = ranks.len();
+        let (ranks, answers): (Vec<Rank>, Vec<_>) = ranks.into_iter().unzip();
+        let ranks = ranks
+            .into_iter()
+            .enumerate()
+            .map(|(i, rank)| Rank { heard: 1u128.checked_shl(i as u32).unwrap_or(0), ..rank })
+            .collect();
+        let channels = vec![VecDeque::new(); size * size];
+        let events = (0..size).map(|rank| Reverse(Event { when: 0, turn: 0, index: rank })).collect();
+        let transfers = Vec::new();
+        Machine { ranks, answers, channels, size, first, eager, exact: size <= 128, model, events, transfers }
     }
-    machine.end()
+
+    fn run(mut self) -> Result<Outcome, String> {
+        while let Some(Reverse(event)) = self.events.pop() {
+            match event {
+                Event { turn: 0, index: rank, .. } => {
+                    self.go(rank).map_err(|e| format!("rank {rank}, step {}: {e}", self.ranks[rank].next))?
+                }
+                Event { index, .. } => self.transfer(index),
+            }
+        }
+        self.end()
+    }
 }
 
 #[derive(Default)]
@@ -237,8 +263,9 @@ struct Pending {
     turn: u64,
 }
 
-struct Machine {
+struct Machine<'a> {
     ranks: Vec<Rank>,
+    answers: Vec<Option<Answer<'a>>>,
     /// Messages or receives that wait, by `from * size + to`.
     channels: Vec<VecDeque<Pending>>,
     size: usize,
@@ -263,7 +290,7 @@ struct Event {
     index: usize,
 }
 
-impl Machine {
+impl Machine<'_> {
     /// Runs a rank until it waits.
     fn go(&mut self, me: usize) -> Result<(), String> {
         loop {
@@ -295,7 +322,9 @@ impl Machine {
                         rank.now = rank.now.max(rank.sends_over);
                     }
                     if step.is_none() {
-                        return Ok(());
+                        let Some(answer) = self.answers[me].take() else { return Ok(()) };
+                        rank.answered(answer);
+                        continue;
                     }
                 }
             }
@@ -426,6 +455,14 @@ impl Machine {
 }
 
 impl Rank {
+    /// Goes on with the second part of its plan.
+    fn answered(&mut self, answer: Answer<'_>) {
+        let atoms = &mut self.memory[index(Region::Temp)].atoms;
+        self.plan = answer(&atoms.iter().map(|value| value.what as u8).collect::<Vec<u8>>());
+        self.next = 0;
+        atoms.resize(atoms.len().max(self.plan.temp as usize), NOTHING);
+    }
+
     /// A piece that is read: all of it was written, and nothing is being received there.
     fn reading(&self, piece: Piece) -> Result<(usize, Range<usize>), String> {
         let region = index(piece.region);

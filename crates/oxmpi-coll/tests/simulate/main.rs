@@ -9,6 +9,7 @@ mod movement;
 mod neighbor;
 mod nodes;
 mod reductions;
+mod uneven;
 
 use machine::{Outcome, Process, ROUNDS, Value};
 use oxmpi_coll::choose::Algorithm;

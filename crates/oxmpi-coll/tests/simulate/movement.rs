@@ -348,7 +348,7 @@ fn alltoallw() {
                 };
                 let plan = planned(operation, algorithm, rank, size);
                 let given = filled(&out, &|to, k| between(rank, to, size, k));
-                let temp = Units::Room(ins.iter().map(|b| *b as usize).collect());
+                let temp = Units::Even(1);
                 match in_place {
                     true => Process { plan, send: Store::empty(1, 0), recv: given, temp },
                     false => Process { plan, send: given, recv: filled(&into, &|_, _| NOTHING), temp },

@@ -6,7 +6,7 @@ use crate::movement::{Spread, count, data, nothing, process};
 use crate::reductions::{Expected, Reduction};
 use oxmpi_coll::choose::Algorithm;
 use oxmpi_coll::choose::NodeWay;
-use oxmpi_coll::nodes::{Cluster, NodeMap, figures, plan, seconds};
+use oxmpi_coll::nodes::{Cluster, NodeMap, UnitBytes, figures, plan, question, seconds};
 use oxmpi_coll::operation::Operation;
 use oxmpi_coll::plan::{Blocks, Plan, Step};
 use oxmpi_coll::reduce_scatter::Counts;
@@ -45,7 +45,7 @@ fn placements() -> Vec<Vec<u32>> {
     all
 }
 
-fn maps() -> impl Iterator<Item = NodeMap> {
+pub(crate) fn maps() -> impl Iterator<Item = NodeMap> {
     placements().into_iter().filter_map(|nodes| NodeMap::new(nodes.len() as u32, |rank| nodes[rank as usize]))
 }
 
@@ -53,7 +53,7 @@ fn planned(operation: &Operation, way: NodeWay, rank: u32, map: &NodeMap) -> Pla
     plan(operation, way, rank, map, 1).unwrap_or_else(|| panic!("{way:?} is not for {operation:?}"))
 }
 
-fn roots(map: &NodeMap) -> Vec<u32> {
+pub(crate) fn roots(map: &NodeMap) -> Vec<u32> {
     let ranks = map.ranks();
     if ranks <= 9 { (0..ranks).collect() } else { vec![0, ranks / 3, ranks - 1] }
 }
@@ -393,11 +393,14 @@ fn every_choice_has_a_plan() {
             ];
             for (operation, unit) in every {
                 let rule = operation.shape_over_nodes(&map, unit).choose();
-                let plan = match rule.take {
-                    Algorithm::OverNodes(way) => plan(&operation, way, 0, &map, unit),
-                    algorithm => oxmpi_coll::operation::plan(&operation, algorithm, 0, map.ranks(), unit),
+                let units = UnitBytes { send: unit, recv: unit };
+                let has_plan = match rule.take {
+                    Algorithm::OverNodes(way) => {
+                        plan(&operation, way, 0, &map, unit).is_some() || question(&operation, units, 0, &map).is_some()
+                    }
+                    algorithm => oxmpi_coll::operation::plan(&operation, algorithm, 0, map.ranks(), unit).is_some(),
                 };
-                assert!(plan.is_some(), "{operation:?} by {:?}, {map:?}", rule.take);
+                assert!(has_plan, "{operation:?} by {:?}, {map:?}", rule.take);
             }
         }
     }

@@ -27,7 +27,13 @@ impl Process {
                 Step::SendLocal { to, piece } => self.start_send(run, *to, piece, true),
                 Step::Recv { from, piece } => self.start_recv(run, *from, piece, false),
                 Step::RecvLocal { from, piece } => self.start_recv(run, *from, piece, true),
-                Step::Copy { from, to } => local::copy(&bound_plan.source(from), &bound_plan.target(to)),
+                Step::Copy { from, to } => {
+                    let (from, to) = (bound_plan.source(from), bound_plan.target(to));
+                    local::copy(&from, &to);
+                    if from.len() != to.len() {
+                        note(&mut run.error, Some(other_length(from.len(), to.len())));
+                    }
+                }
                 Step::Reduce { with, into, side } => {
                     if let Some(call) = reduce(run, with, into, *side) {
                         run.next += 1;
@@ -49,6 +55,12 @@ impl Process {
         }
         if !(self.are_received(run) & self.are_sent(run)) {
             return Turn::Waiting;
+        }
+        if !run.is_abandoned
+            && let Some(next) = bound_plan.next()
+        {
+            (run.bound_plan, run.next) = (Arc::new(next), 0);
+            return self.advance(run);
         }
         if let (Some(Packing::Last { user, packed }), None) = (&bound_plan.packing, &run.error) {
             #[expect(unsafe_code, reason = "the packed bytes are the bound_plan's own")]
@@ -79,6 +91,7 @@ impl Process {
     pub fn abandon(&mut self, run: &mut Run, error: Error) {
         note(&mut run.error, Some(error));
         run.next = run.bound_plan.plan.steps.len();
+        run.is_abandoned = true;
         for &(op, _) in &run.recvs {
             self.engine.cancel_recv(op);
         }
@@ -283,6 +296,13 @@ fn differs(source: i32, got: usize, expected: usize, error: Option<Error>) -> Er
 #[cold]
 pub fn unequal(source: i32, got: usize, expected: usize) -> Error {
     let text = format!("rank {source} gave {got} bytes where {expected} were expected: {NO_MATCH}");
+    Error::new(MPI_ERR_TRUNCATE, text)
+}
+
+/// The same for a block that has come with those of other ranks.
+#[cold]
+fn other_length(got: usize, expected: usize) -> Error {
+    let text = format!("a block of {got} bytes came where {expected} bytes were expected: {NO_MATCH}");
     Error::new(MPI_ERR_TRUNCATE, text)
 }
 

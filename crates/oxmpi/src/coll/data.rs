@@ -7,6 +7,7 @@ use super::shape::{CollShape, Role, refuse_alias, refuse_in_place, rooted_stage,
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Request};
 use oxmpi_abi::{Result, bail};
+use oxmpi_coll::nodes::UnitBytes;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::collective::{BoundPlan, Packing, Place, Units};
 use oxmpi_datatype::{Datatype, OwnedBytes, Region, Source, Target};
@@ -161,21 +162,24 @@ pub(super) unsafe fn gatherv(
     let at_root = role == Role::Root || role == Role::Among(shape.rank);
     let in_place = role == Role::Among(shape.rank) && send.is_in_place();
     let (mut from, mut to, mut spans, mut count) = (Place::Nowhere, Place::Nowhere, Spans::default(), 0);
+    let mut units = UnitBytes { send: 0, recv: 0 };
     if at_root {
         refuse_in_place(recv.address, "the receive buffer")?;
         // SAFETY: the arrays have an entry for every rank.
         spans = unsafe { recv.spans(&guard, shape.size, true)? };
         to = recv.place(&guard)?;
+        units.recv = recv.bytes_of(&guard, 1)? as u64;
     }
     if !in_place && !matches!(role, Role::Root | Role::Idle) {
         refuse_in_place(send.address, "the send buffer of a process that is not the root")?;
         (from, count) = send.elements(&guard, false)?;
+        units.send = Block { count: 1, ..send }.bytes(&guard)? as u64;
         if at_root {
             check_own(send.bytes(&guard)?, recv.bytes_of(&guard, spans.counts[shape.rank])?)?;
             check_apart_from(&guard, &send, &recv, spans.displs[shape.rank])?;
         }
     }
-    let plan = plans::gatherv(call, &shape, role, in_place, count, &spans);
+    let plan = plans::gatherv(call, &shape, role, in_place, count, spans, units);
     let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, None);
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
     unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
@@ -232,21 +236,24 @@ pub(super) unsafe fn scatterv(
     let at_root = role == Role::Root || role == Role::Among(shape.rank);
     let in_place = role == Role::Among(shape.rank) && recv.is_in_place();
     let (mut from, mut to, mut spans, mut count) = (Place::Nowhere, Place::Nowhere, Spans::default(), 0);
+    let mut units = UnitBytes { send: 0, recv: 0 };
     if at_root {
         refuse_in_place(send.address, "the send buffer")?;
         // SAFETY: the arrays have an entry for every rank.
         spans = unsafe { send.spans(&guard, shape.size, false)? };
         from = send.place(&guard)?;
+        units.send = send.bytes_of(&guard, 1)? as u64;
     }
     if !in_place && !matches!(role, Role::Root | Role::Idle) {
         refuse_in_place(recv.address, "the receive buffer of a process that is not the root")?;
         (to, count) = recv.elements(&guard, true)?;
+        units.recv = Block { count: 1, ..recv }.bytes(&guard)? as u64;
         if at_root {
             check_own(send.bytes_of(&guard, spans.counts[shape.rank])?, recv.bytes(&guard)?)?;
             check_apart_from(&guard, &recv, &send, spans.displs[shape.rank])?;
         }
     }
-    let plan = plans::scatterv(call, &shape, role, in_place, &spans, count);
+    let plan = plans::scatterv(call, &shape, role, in_place, spans, count, units);
     let bound_plan = BoundPlan::new(plan, rooted_stage(&mut guard, comm, role)?, from, to, None);
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
     unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
@@ -371,8 +378,10 @@ pub(super) unsafe fn alltoallv(
         }
         (from, spans) = (send.place(&guard)?, Some(found));
     }
-    let plan = plans::alltoallv(call, &shape, spans.as_ref(), &to);
+    let send_unit = if in_place { 0 } else { send.bytes_of(&guard, 1)? };
     let element = packed(recv.bytes_of(&guard, 1)?);
+    let units = UnitBytes { send: send_unit as u64, recv: recv.bytes_of(&guard, 1)? as u64 };
+    let plan = plans::alltoallv(call, &shape, spans, to, units);
     let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, recv.place(&guard)?, Some(&element));
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
     unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
@@ -406,11 +415,10 @@ pub(super) unsafe fn alltoallw(
         }
         from = Some(found);
     }
-    let plan = plans::alltoallw(call, &shape, from.as_deref().map(plans::lengths).as_deref(), &plans::lengths(&to));
-    let largest = packed(to.iter().map(Region::len).max().unwrap_or(0));
+    let plan = plans::alltoallw(call, &shape, from.as_deref().map(plans::lengths), plans::lengths(&to));
     // SAFETY: the program keeps all blocks until the operation is complete.
     let (from, to) = unsafe { (from.map_or(Place::Nowhere, |from| sources(from)), targets(to)) };
-    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&largest));
+    let bound_plan = BoundPlan::new(plan, stage(&mut guard, comm)?, from, to, Some(&packed(1)));
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
     unsafe { mode.perform(call, &mut guard, comm, bound_plan) }
 }

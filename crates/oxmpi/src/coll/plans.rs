@@ -1,4 +1,6 @@
 //! Makes the plan of a collective operation from its checked arguments.
+//!
+//! Operations whose ranks know only their own counts ([`Counted`]) may begin with a question.
 
 use super::args::Spans;
 use super::neighbors::Neighbors;
@@ -7,11 +9,12 @@ use super::shape::{CollShape, Role};
 use oxmpi_coll::choose::{Algorithm, Shape};
 use oxmpi_coll::inter::{self, Root};
 use oxmpi_coll::neighbor::{Edges, exchange};
-use oxmpi_coll::nodes;
+use oxmpi_coll::nodes::{self, UnitBytes};
 use oxmpi_coll::operation::{Operation, plan};
 use oxmpi_coll::plan::{Blocks, Piece, Plan, Region, Step};
 use oxmpi_coll::reduce_scatter::Counts;
 use oxmpi_core::call::Call;
+use oxmpi_core::collective::Planned;
 use oxmpi_core::{check, record};
 use std::sync::Arc;
 
@@ -51,6 +54,73 @@ fn make(call: &Call, shape: &CollShape, operation: &Operation, unit: u64) -> Pla
         Some(plan) => plan,
         None => unreachable!("the table has only what there is"),
     }
+}
+
+/// An operation with the program's arrays of counts, of which each rank knows its own.
+enum Counted {
+    Gatherv {
+        root: u32,
+        in_place: bool,
+        send: u64,
+        recv: Spans,
+    },
+    Scatterv {
+        root: u32,
+        in_place: bool,
+        send: Spans,
+        recv: u64,
+    },
+    Alltoallv {
+        send: Option<Spans>,
+        recv: Spans,
+    },
+    /// The bytes of each block.
+    Alltoallw {
+        send: Option<Vec<u64>>,
+        recv: Vec<u64>,
+    },
+}
+
+impl Counted {
+    fn operation(&self) -> Operation<'_> {
+        match self {
+            &Counted::Gatherv { root, in_place, send, ref recv } => {
+                Operation::Gatherv { root, in_place, send, recv: recv.blocks() }
+            }
+            &Counted::Scatterv { root, in_place, ref send, recv } => {
+                Operation::Scatterv { root, in_place, send: send.blocks(), recv }
+            }
+            Counted::Alltoallv { send, recv } => all_to_all(send.as_ref().map(Spans::blocks), recv.blocks()),
+            Counted::Alltoallw { send, recv } => {
+                all_to_all(send.as_deref().map(|bytes| Blocks::Each { bytes }), Blocks::Each { bytes: recv })
+            }
+        }
+    }
+}
+
+fn all_to_all<'a>(send: Option<Blocks<'a>>, recv: Blocks<'a>) -> Operation<'a> {
+    Operation::Alltoallv { in_place: send.is_none(), send: send.unwrap_or(recv), recv }
+}
+
+/// As [`within`]. `units`: the bytes of an element of each buffer.
+fn counted(call: &Call, shape: &CollShape, counted: Counted, units: UnitBytes) -> Planned {
+    let asked = asked(shape, &counted.operation(), 1);
+    let rule = asked.choose();
+    let (Algorithm::OverNodes(_), Some(map)) = (rule.take, &shape.nodes) else {
+        return within(call, shape, &counted.operation(), 1).into();
+    };
+    if check::records() {
+        record::algorithm(rule.take.describe());
+    }
+    if let Some(speaker) = &shape.speaker {
+        speaker.say(call.fun.name(), rule.why, || asked.describe(rule));
+    }
+    let (rank, map) = (shape.rank as u32, Arc::clone(map));
+    let Some(question) = nodes::question(&counted.operation(), units, rank, &map) else {
+        unreachable!("the table has only what there is")
+    };
+    let answer = move |told: &[u8]| nodes::answer(&counted.operation(), units, rank, &map, told);
+    Planned::Asks(question, Arc::new(answer))
 }
 
 fn across(role: Role) -> Root {
@@ -113,12 +183,15 @@ pub(super) fn gatherv(
     role: Role,
     in_place: bool,
     send: u64,
-    recv: &Spans,
-) -> Arc<Plan> {
-    let recv = recv.blocks();
+    recv: Spans,
+    units: UnitBytes,
+) -> Planned {
     match role {
-        Role::Among(root) => within(call, shape, &Operation::Gatherv { root: root as u32, in_place, send, recv }, 1),
-        role => Arc::new(inter::gather(across(role), shape.size as u32, Region::Send.at(0, send), recv)),
+        Role::Among(root) => counted(call, shape, Counted::Gatherv { root: root as u32, in_place, send, recv }, units),
+        role => {
+            let own = Region::Send.at(0, send);
+            Planned::Whole(Arc::new(inter::gather(across(role), shape.size as u32, own, recv.blocks())))
+        }
     }
 }
 
@@ -134,13 +207,16 @@ pub(super) fn scatterv(
     shape: &CollShape,
     role: Role,
     in_place: bool,
-    send: &Spans,
+    send: Spans,
     recv: u64,
-) -> Arc<Plan> {
-    let send = send.blocks();
+    units: UnitBytes,
+) -> Planned {
     match role {
-        Role::Among(root) => within(call, shape, &Operation::Scatterv { root: root as u32, in_place, send, recv }, 1),
-        role => Arc::new(inter::scatter(across(role), shape.size as u32, send, Region::Recv.at(0, recv))),
+        Role::Among(root) => counted(call, shape, Counted::Scatterv { root: root as u32, in_place, send, recv }, units),
+        role => {
+            let own = Region::Recv.at(0, recv);
+            Planned::Whole(Arc::new(inter::scatter(across(role), shape.size as u32, send.blocks(), own)))
+        }
     }
 }
 
@@ -177,22 +253,23 @@ pub(super) fn alltoall(call: &Call, shape: &CollShape, in_place: bool, bytes: us
 }
 
 /// Without send blocks: in place.
-pub(super) fn alltoallv(call: &Call, shape: &CollShape, send: Option<&Spans>, recv: &Spans) -> Arc<Plan> {
-    exchange_all(call, shape, send.map(Spans::blocks), recv.blocks())
+pub(super) fn alltoallv(call: &Call, shape: &CollShape, send: Option<Spans>, recv: Spans, units: UnitBytes) -> Planned {
+    exchange_all(call, shape, Counted::Alltoallv { send, recv }, units)
 }
 
 /// As [`alltoallv`], with a type for every block.
-pub(super) fn alltoallw(call: &Call, shape: &CollShape, send: Option<&[u64]>, recv: &[u64]) -> Arc<Plan> {
-    exchange_all(call, shape, send.map(|bytes| Blocks::Each { bytes }), Blocks::Each { bytes: recv })
+pub(super) fn alltoallw(call: &Call, shape: &CollShape, send: Option<Vec<u64>>, recv: Vec<u64>) -> Planned {
+    exchange_all(call, shape, Counted::Alltoallw { send, recv }, UnitBytes { send: 1, recv: 1 })
 }
 
-fn exchange_all(call: &Call, shape: &CollShape, send: Option<Blocks>, recv: Blocks) -> Arc<Plan> {
+fn exchange_all(call: &Call, shape: &CollShape, exchange: Counted, units: UnitBytes) -> Planned {
     let (rank, _, remote) = ranks(shape);
-    let (in_place, send) = (send.is_none(), send.unwrap_or(recv));
-    if shape.inter {
-        return Arc::new(inter::alltoall(rank, remote, send, recv));
+    match exchange.operation() {
+        Operation::Alltoallv { send, recv, .. } if shape.inter => {
+            Planned::Whole(Arc::new(inter::alltoall(rank, remote, send, recv)))
+        }
+        _ => counted(call, shape, exchange, units),
     }
-    within(call, shape, &Operation::Alltoallv { in_place, send, recv }, 1)
 }
 
 /// The bytes of each block.
