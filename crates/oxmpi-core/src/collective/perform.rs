@@ -10,9 +10,12 @@ use crate::wait::mismatch::Here;
 use oxmpi_abi::Error;
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_coll::plan::{Piece, Region, Side, Step};
-use oxmpi_datatype::Source;
+use oxmpi_datatype::{Source, Target};
 use oxmpi_transport::local;
 use std::sync::Arc;
+
+/// Bytes that are copied within a process between two looks for messages.
+const COPY_PART: usize = 64 << 10;
 
 impl Process {
     /// Advances a run as far as possible.
@@ -29,7 +32,7 @@ impl Process {
                 Step::RecvLocal { from, piece } => self.start_recv(run, *from, piece, true),
                 Step::Copy { from, to } => {
                     let (from, to) = (bound_plan.source(from), bound_plan.target(to));
-                    local::copy(&from, &to);
+                    self.copy_here(&from, &to);
                     if from.len() != to.len() {
                         note(&mut run.error, Some(other_length(from.len(), to.len())));
                     }
@@ -105,6 +108,19 @@ impl Process {
             }
             !is_gone
         });
+    }
+
+    /// Copies within this process. Messages move between the parts of a long copy: a peer whose long message is accepted moves
+    /// its bytes while this rank goes on copying.
+    fn copy_here(&mut self, from: &Source<'_>, to: &Target<'_>) {
+        let bytes = from.len().min(to.len());
+        if bytes <= COPY_PART {
+            return local::copy(from, to);
+        }
+        for at in (0..bytes).step_by(COPY_PART) {
+            self.engine.progress();
+            local::copy_part(from, at, to, at, COPY_PART.min(bytes - at));
+        }
     }
 
     fn start_send(&mut self, run: &mut Run, to: u32, piece: &Piece, local: bool) {

@@ -60,9 +60,9 @@ impl Run {
 }
 
 /// A rank writes its own block with streaming stores from this length on: together with the
-/// kernel's copies of the other blocks it would not stay in the cache. Blocks of 1 MiB among four
-/// ranks on two CPUs arrive 6 % sooner, blocks of 4 MiB between two ranks 3 to 9 %.
-const STREAM_OWN: usize = 1 << 20;
+/// kernel's copies of the other blocks it would not stay in the cache. Blocks of 4 MiB between two
+/// ranks arrive 3 to 9 % sooner; blocks of 1 and 2 MiB up to 1.7 times later where caches are large.
+const STREAM_OWN: usize = 4 << 20;
 
 /// Copies our own block from an offset in one buffer to an offset in the other.
 fn copy_own(send: &Source<'_>, from: usize, recv: &Target<'_>, to: usize, block: usize) {
