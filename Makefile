@@ -21,7 +21,7 @@ endif
 .PHONY: help demo test test-all install bench clean
 .PHONY: deps test-deps stage lint unit loom abi hot programs programs-hosts programs-hosts-all wrappers tools valgrind kills hosts hosts-sample
 .PHONY: wheel deb dist packages
-.PHONY: hosts-kills simulated miri soak foreign-abi foreign-abi-all
+.PHONY: hosts-kills programs-hosts-ssh simulated miri soak foreign-abi foreign-abi-all
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
@@ -165,6 +165,10 @@ hosts-kills: export OXMPI_HOST_KILLS := 200
 hosts-kills: stage
 	tests/hosts/run $(STAGE) build/tests-hosts soak
 
+# All test programs at all sizes on four hosts, over ssh.
+programs-hosts-ssh: stage
+	tests/hosts/run $(STAGE) build/tests-hosts programs_all
+
 hosts-sample: stage
 	tests/hosts/run $(STAGE) build/tests-hosts --sample
 
@@ -185,7 +189,7 @@ miri:
 	  echo 'miri: skipped, because no nightly toolchain with the component miri is installed'; \
 	fi
 
-test-all: test simulated miri foreign-abi-all programs-hosts-all hosts hosts-kills
+test-all: test simulated miri foreign-abi-all programs-hosts-all programs-hosts-ssh hosts hosts-kills
 
 soak: stage hosts-kills
 	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500 --survive 2000
