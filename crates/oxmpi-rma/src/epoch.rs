@@ -42,8 +42,10 @@ pub enum Unlocked {
     Nothing,
     /// Other ranks wait for the lock.
     Wake,
-    /// The agent of the rank's node must complete what was sent, and release the lock if it was taken.
-    Far(FarRank, bool),
+    /// The agent of the rank's node must complete what was sent.
+    CompleteFar,
+    /// It must also release the lock.
+    ReleaseFar,
 }
 
 /// The epoch in which others access this rank's memory.
@@ -393,6 +395,12 @@ impl Window {
         }
     }
 
+    /// Takes the lock of a rank of this node, if it is free.
+    #[inline]
+    pub fn try_lock(&self, rank: usize, exclusive: bool) -> bool {
+        self.is_near(rank) && self.control.try_take(rank, self.rank, exclusive, true)
+    }
+
     /// Unlocks a rank, or `MPI_PROC_NULL`.
     pub fn unlock(&mut self, rank: i32) -> Result<Unlocked> {
         let target = if rank == MPI_PROC_NULL { None } else { Some(self.check_rank(rank)?) };
@@ -415,8 +423,8 @@ impl Window {
             bail!(MPI_ERR_RMA_SYNC, "{} is not locked by this process; other ranks are", name());
         }
         self.set(if held == 1 { Access::Closed } else { Access::Locked(held - 1) });
-        if let Some(there) = target.and_then(|rank| self.far_rank(rank)) {
-            return Ok(Unlocked::Far(there, open != Open::Unchecked));
+        if target.is_some_and(|rank| !self.is_near(rank)) {
+            return Ok(if open == Open::Unchecked { Unlocked::CompleteFar } else { Unlocked::ReleaseFar });
         }
         match target.filter(|_| open != Open::Unchecked) {
             Some(rank) if self.control.give_back(rank, self.rank, open == Open::Exclusive) => Ok(Unlocked::Wake),

@@ -443,6 +443,7 @@ impl Window {
         agents.into_iter().filter_map(|agent| self.far.get(agent as usize).copied()).collect()
     }
 
+    #[inline]
     pub(crate) fn is_near(&self, rank: usize) -> bool {
         self.targets[rank].reach != Reach::Agent
     }

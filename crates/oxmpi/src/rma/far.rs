@@ -135,11 +135,11 @@ pub fn lock(call: &Call, guard: &mut Guard, win: Handle, there: FarRank, exclusi
     }
 }
 
-/// Completes everything that was sent to the node of a rank, and releases its lock if it was taken.
-pub fn unlock(guard: &mut Guard, there: FarRank, taken: bool) -> Result<()> {
-    if !taken {
-        return flush(guard, &[there.by.agent]);
-    }
+/// Completes everything that was sent to the node of a rank, and releases its lock.
+#[cold]
+pub fn unlock(guard: &mut Guard, rank: i32, win: Handle) -> Result<()> {
+    let window = &guard.win(win)?.window;
+    let Some(there) = window.far_rank(window.check_rank(rank)?) else { return Ok(()) };
     let tag = link(guard, there.by.agent)?.ask(there.request(Kind::Unlock), &[])?;
     await_all(guard, &[(there.by.agent, tag)])
 }

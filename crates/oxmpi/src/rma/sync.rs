@@ -166,9 +166,8 @@ pub fn lock(call: &Call, lock_type: i32, rank: i32, assertion: i32, win: Win) ->
     };
     let exclusive = lock_type == MPI_LOCK_EXCLUSIVE;
     let truly = assertion & MPI_MODE_NOCHECK == 0;
-    if truly {
+    if truly && !window.try_lock(rank, exclusive) {
         match window.far_rank(rank) {
-            None if window.control.try_take(rank, window.rank, exclusive, true) => {}
             None => call.wait_for_lock(&mut guard, win, rank, exclusive)?,
             Some(there) => far::lock(call, &mut guard, win, there, exclusive)?,
         }
@@ -205,7 +204,8 @@ pub fn unlock(call: &Call, rank: i32, win: Win) -> Result<()> {
     match window.unlock(rank)? {
         Unlocked::Nothing => Ok(()),
         Unlocked::Wake => wake_all(&guard, win),
-        Unlocked::Far(there, taken) => far::unlock(&mut guard, there, taken),
+        Unlocked::CompleteFar => flush_far(&mut guard, Some(rank), win),
+        Unlocked::ReleaseFar => far::unlock(&mut guard, rank, win),
     }
 }
 
