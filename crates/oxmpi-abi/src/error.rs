@@ -33,12 +33,15 @@ impl Error {
         self.0.class
     }
 
-    /// Whether it says that a process has ended, or that the object was revoked: nothing is wrong with the call.
-    pub fn is_of_failure(&self) -> bool {
-        matches!(
-            self.class(),
-            MPI_ERR_PROC_ABORTED | MPIX_ERR_PROC_FAILED | MPIX_ERR_PROC_FAILED_PENDING | MPIX_ERR_REVOKED
-        )
+    /// Whether nothing is wrong with the call: a process has ended, in a job that goes on or not, or the object was revoked.
+    pub fn is_of_others(&self) -> bool {
+        self.class() == MPI_ERR_PROC_ABORTED || self.is_survivable()
+    }
+
+    /// Whether the program can go on without those that have failed: in a job that does (`--with-ft`), or because the object was
+    /// revoked.
+    pub fn is_survivable(&self) -> bool {
+        matches!(self.class(), MPIX_ERR_PROC_FAILED | MPIX_ERR_PROC_FAILED_PENDING | MPIX_ERR_REVOKED)
     }
 
     pub fn text(&self) -> &str {

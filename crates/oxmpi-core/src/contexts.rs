@@ -392,7 +392,7 @@ const FREE: u64 = 3;
 
 /// The answer of a member that cannot reach all of the other group.
 fn out_of_reach(error: &Error) -> u64 {
-    if error.is_of_failure() { ENDED } else { OUT_OF_REACH }
+    if error.is_of_others() { ENDED } else { OUT_OF_REACH }
 }
 
 #[cold]

@@ -365,7 +365,7 @@ impl Process {
     /// a rank concluded from what it received.
     #[cold]
     pub fn true_cause(&mut self, context: u32, groups: [&Ranks; 2], error: Error) -> Error {
-        if error.is_of_failure() {
+        if error.is_of_others() {
             return error;
         }
         self.look_for_news();

@@ -35,7 +35,7 @@ impl Process {
                         Err(dead.or(failure).unwrap_or_else(sender))
                     }
                     // The sender has died in the middle of it.
-                    Some(error) if error.is_of_failure() => Err(dead.unwrap_or(error)),
+                    Some(error) if error.is_of_others() => Err(dead.unwrap_or(error)),
                     Some(error) => Err(garbled(error.text())),
                     None if outcome.status.bytes() != expected => Err(garbled("a message is too short")),
                     None => Ok(bytes.as_slice().chunks_exact(8).map(word).collect()),

@@ -76,7 +76,7 @@ impl Process {
             Some(error) => {
                 let stage = run.stage();
                 let error = self.true_cause(stage.comm_context(), [&stage.group, &stage.local], error);
-                if error.is_of_failure() {
+                if error.is_of_others() {
                     return Turn::Done(Err(error));
                 }
                 // The message may belong to another call, in which a rank may still wait.

@@ -2,6 +2,7 @@
 
 use super::Process;
 use crate::board::Board;
+use crate::check::message::Expected;
 use crate::comm::Comm;
 use crate::engine::{OpId, Pending};
 use crate::failures::revoked_error;
@@ -13,6 +14,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::{Peer, Rank};
+use oxmpi_datatype::Target;
 use oxmpi_transport::Ended;
 use std::sync::Arc;
 
@@ -184,12 +186,14 @@ impl Process {
         Some(died(self.engine.node(), failed, Some(comm)))
     }
 
-    /// Ends a receive that was just posted, if nothing can match it any more.
+    /// Posts a receive. It ends at once if nothing can match it any more, because its source has failed.
     #[inline]
-    pub fn end_if_lost(&mut self, op: OpId) {
+    pub fn post_recv(&mut self, pattern: Pattern, buf: Target<'static>, expected: Option<Expected>) -> OpId {
+        let op = self.engine.recv_as(pattern, buf, expected);
         if self.failures.any() {
             self.end_now_if_lost(op);
         }
+        op
     }
 
     #[cold]
@@ -219,7 +223,7 @@ impl Process {
                 let failed = |op: Option<OpId>| self.engine.outcome(op?)?.error.clone();
                 let sent = exchange.sent.as_ref().and_then(|sent| sent.error.clone());
                 let failure = failed(exchange.recv).or(sent).or_else(|| failed(exchange.send));
-                let Some(error) = failure.filter(Error::is_of_failure) else { return };
+                let Some(error) = failure.filter(Error::is_survivable) else { return };
                 for op in [exchange.recv, exchange.send].into_iter().flatten() {
                     self.engine.fail(op, error.clone());
                 }

@@ -75,9 +75,7 @@ impl Process {
                 done()
             }
             Start::Recv { pattern, buf, expected } => {
-                let op = self.engine.recv_as(*pattern, buf.clone(), expected.clone());
-                self.end_if_lost(op);
-                Active::Recv(op)
+                Active::Recv(self.post_recv(*pattern, buf.clone(), expected.clone()))
             }
             Start::Collective(bound_plan) => Active::Promise(self.perform_later(Arc::clone(bound_plan))),
             Start::OnBoard(operation) => Active::Promise(self.start_kept(operation)?),

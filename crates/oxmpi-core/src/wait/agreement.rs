@@ -97,7 +97,7 @@ where
     }
     result?.map_err(|error| {
         let cause = check.cause(guard, error);
-        if !cause.is_of_failure() {
+        if !cause.is_of_others() {
             check.differed(guard);
         }
         cause

@@ -173,10 +173,9 @@ pub fn part(call: &Call, guard: &mut Guard, comm: Comm) -> Result<()> {
     let own = own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own)?;
     guard.prepare_to_leave(context);
-    let goes_on = guard.engine.node().goes_on();
     match run_agreement(call, guard, |io| async move { io.part(&participants).await }) {
         // In a job that goes on, nobody waits for a process that has failed.
-        Err(error) if goes_on && error.is_of_failure() => Ok(()),
+        Err(error) if error.is_survivable() => Ok(()),
         parted => parted,
     }
 }

@@ -161,7 +161,7 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
 }
 
 fn is_lost(ended: &Result<()>) -> bool {
-    matches!(ended, Err(error) if error.is_of_failure())
+    matches!(ended, Err(error) if error.is_of_others())
 }
 
 /// What the processes have written reaches the device, and each sees what the others have written.

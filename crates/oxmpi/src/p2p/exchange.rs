@@ -39,10 +39,7 @@ fn start_exchange(
     expected: Option<Expected>,
     kept: Option<OwnedBytes>,
 ) -> Active {
-    let recv = pattern.map(|pattern| guard.engine.recv_as(pattern, recv, expected));
-    if let Some(op) = recv {
-        guard.end_if_lost(op);
-    }
+    let recv = pattern.map(|pattern| guard.post_recv(pattern, recv, expected));
     let send = route.and_then(|route| guard.engine.send(Mode::Standard, &route, send));
     Active::Exchange(Box::new(Exchange { send, recv, sent: None, kept }))
 }

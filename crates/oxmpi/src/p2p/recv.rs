@@ -103,8 +103,7 @@ fn recv_checked(
     let outcome = match pattern {
         None => nothing_received(),
         Some(pattern) => {
-            let op = guard.engine.recv_as(pattern, buf, expected);
-            guard.end_if_lost(op);
+            let op = guard.post_recv(pattern, buf, expected);
             cx.wait_op(&mut guard, op)
         }
     };
@@ -152,8 +151,7 @@ fn start_recv(
     propose(cx, &mut guard, &buf, pattern.as_ref(), expected.clone(), true);
     let active = match pattern {
         Some(pattern) => {
-            let op = guard.engine.recv_as(pattern, buf, expected);
-            guard.end_if_lost(op);
+            let op = guard.post_recv(pattern, buf, expected);
             Active::Recv(op)
         }
         None => Active::Done(nothing_received()),

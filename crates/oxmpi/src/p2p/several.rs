@@ -90,7 +90,7 @@ fn wait_all(cx: &Call, guard: &mut Guard, requests: &[Cell<Request>], statuses: 
             Err(error) if error.class() == MPIX_ERR_PROC_FAILED_PENDING => Some(error),
             waited => waited?,
         };
-        has_failed |= error.as_ref().is_some_and(Error::is_of_failure);
+        has_failed |= error.as_ref().is_some_and(Error::is_of_others);
         several.add(error, index);
     }
     several.end()

@@ -32,7 +32,7 @@ pub fn fence(call: &Call, assertion: i32, win: Win) -> Result<()> {
         full_fence();
     } else {
         synchronize(call, &mut guard, win).inspect_err(|error| {
-            if let (true, Ok(found)) = (error.is_of_failure(), guard.win_mut(win)) {
+            if let (true, Ok(found)) = (error.is_of_others(), guard.win_mut(win)) {
                 found.window.end_fence(MPI_MODE_NOSUCCEED);
             }
         })?;
@@ -127,7 +127,7 @@ pub fn wait(call: &Call, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
     guard.win(win)?.window.check_posted()?;
     call.wait_window(&mut guard, win, Awaited::Origins, |window| window.try_wait()).inspect_err(|error| {
-        if let (true, Ok(found)) = (error.is_of_failure(), guard.win_mut(win)) {
+        if let (true, Ok(found)) = (error.is_of_others(), guard.win_mut(win)) {
             found.window.end_exposure();
         }
     })?;

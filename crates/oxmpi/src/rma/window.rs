@@ -489,9 +489,8 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     // Also after an error the window is freed: the others wait for this rank.
     let flushed = far::flush(&mut guard, &agents);
     // In a job that goes on, it is freed by this rank alone after a failure.
-    let goes_on = guard.engine.node().goes_on();
     let synchronized = guard.check_window(win).and_then(|()| synchronize(call, &mut guard, win));
-    let alone = matches!(&synchronized, Err(error) if goes_on && error.is_of_failure());
+    let alone = matches!(&synchronized, Err(error) if error.is_survivable());
     if !alone {
         synchronized?;
     }
@@ -509,7 +508,7 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
         let left = |window: &mut Window| window.control.left().load(Ordering::Acquire) == others;
         if !alone {
             let waited = call.wait_window(&mut guard, win, Awaited::All, left);
-            deserted = !matches!(&waited, Err(error) if goes_on && error.is_of_failure());
+            deserted = !matches!(&waited, Err(error) if error.is_survivable());
             if deserted {
                 waited?;
             }
