@@ -48,6 +48,8 @@ pub struct Door {
     callers: Vec<Caller>,
     /// Proven connections that a rank has no room for at the moment.
     proven: Vec<(Arrival, usize, TcpStream)>,
+    /// Answers that a rank has no room for at the moment.
+    pub(crate) unsent: Vec<(usize, Vec<u8>)>,
     /// Proven connections for the agent itself.
     pub(crate) one_sided: Vec<OneSided>,
     /// Proven connections of processes that want news of the ranks.
@@ -110,6 +112,7 @@ impl Door {
             asking: None,
             callers: Vec::new(),
             proven: Vec::new(),
+            unsent: Vec::new(),
             one_sided: Vec::new(),
             watchers: Watchers::default(),
             awaited: HashMap::new(),
@@ -200,7 +203,8 @@ impl Door {
     pub fn deadline(&self, now: Instant) -> Option<Instant> {
         let late = self.callers.iter().map(|caller| caller.since + PATIENCE).min();
         let unknown = self.callers.iter().any(|caller| caller.is_unknown).then_some(now);
-        let again = (!self.proven.is_empty() || self.watchers.is_waiting()).then(|| now + Duration::from_millis(10));
+        let again = (!self.proven.is_empty() || !self.unsent.is_empty() || self.watchers.is_waiting())
+            .then(|| now + Duration::from_millis(10));
         [late, unknown, again].into_iter().flatten().min()
     }
 
@@ -243,6 +247,7 @@ impl Door {
         let waiting = std::mem::take(&mut self.proven);
         waiting.into_iter().for_each(|(arrival, slot, stream)| self.hand(arrival, slot, stream));
         self.watchers.work();
+        self.send_answers();
     }
 
     /// Makes room for one more caller, if there is none: of those that have said nothing, once all were heard.

@@ -12,7 +12,7 @@
 //! ```
 
 use crate::frame::BadFrame;
-use oxmpi_boot::requests::NameRequest;
+use oxmpi_boot::requests::{Ballots, NameRequest, SentBallot, VoteId};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -59,7 +59,30 @@ pub enum Down {
         ticket: u32,
         result: Result<Vec<u8>, (i32, String)>,
     },
+    /// Processes of the job have ended: all agents are told in the same order.
+    Deaths(Vec<DeadRank>),
+    /// A context was revoked.
+    Revoke(u32),
+    /// For ranks in these slots: what the members of a vote have said.
+    Voted {
+        slots: Vec<u32>,
+        vote: VoteId,
+        ballots: Ballots,
+    },
+    /// The rank in this slot is ended: its link to another one is broken.
+    End(u32),
     Heartbeat,
+}
+
+/// A process that has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DeadRank {
+    /// Its number in the job.
+    pub rank: u32,
+    /// It had called `MPI_Finalize`, or was no process of MPI.
+    pub has_left: bool,
+    /// As `wait` returns it.
+    pub status: i32,
 }
 
 /// Why and how ranks are ended.
@@ -85,10 +108,22 @@ pub enum Up {
     },
     /// The answer to `Probe`: the nodes that cannot be reached from here.
     Probed(Vec<Unreached>),
-    /// So many ranks of the node have not ended.
-    Live(u32),
-    /// The first failure of a rank of the node.
+    /// So many ranks of the node have not ended, and so many have ended well.
+    Live {
+        running: u32,
+        well: u32,
+    },
+    /// The first failure of a rank of the node, which ends the job.
     Failed(Box<FailedRank>),
+    /// A rank of the node has failed, in a job that goes on; `ended`: so many others of its communicator are ended, too;
+    /// `is_no_mpi`: it never was a process of MPI.
+    FailedAlone {
+        rank: Box<FailedRank>,
+        ended: u32,
+        is_no_mpi: bool,
+    },
+    /// Processes of the node have ended, in a job that goes on.
+    Deaths(Vec<DeadRank>),
     /// A rank has failed after `MPI_Finalize`: the others go on.
     FailedLate(Box<FailedRank>),
     /// The first rank of the node that has ended well without calling `MPI_Init`. Ranks of other nodes may wait for it.
@@ -154,6 +189,21 @@ pub enum Up {
     },
     /// No rank of the node reads its stdin any more.
     StdinUnread,
+    /// The rank in this slot votes.
+    Vote {
+        slot: u32,
+        vote: VoteId,
+        members: Vec<(u32, u32)>,
+        ballot: SentBallot,
+    },
+    /// A rank of the node revokes a context.
+    Revoke(u32),
+    /// The link of the rank in this slot to another rank is broken.
+    LinkBroken {
+        slot: u32,
+        rank: u32,
+        why: String,
+    },
     /// A rank of the node publishes a name, or looks one up.
     Names {
         slot: u32,

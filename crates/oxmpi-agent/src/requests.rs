@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use oxmpi_base::socket::{self, Ready};
 use oxmpi_boot::handshake::{End, Key, MOST_TEXT};
-use oxmpi_boot::requests::{self, Answer, MOST_BYTES, NameRequest, Purpose, Request, Stage};
+use oxmpi_boot::requests::{self, Answer, MOST_BYTES, NameRequest, Purpose, Request, SentBallot, Stage, VoteId};
 use oxmpi_transport::tcp::connect::answer;
 
 use crate::door::{Admission, Door};
@@ -44,6 +44,21 @@ pub enum RequestKind {
     ConnectBack {
         number: u32,
         to: End,
+    },
+    /// A ballot in a vote of processes of several nodes.
+    Vote {
+        vote: VoteId,
+        members: Vec<(u32, u32)>,
+        ballot: SentBallot,
+    },
+    /// A context that processes of other nodes have, too.
+    Revoke {
+        context: u32,
+    },
+    /// The link to this world rank is broken.
+    LinkBroken {
+        rank: u32,
+        why: String,
     },
 }
 
@@ -95,6 +110,9 @@ impl Door {
         match request {
             Request::Listen { ticket } => return Some(RequestKind::Listen { ticket }),
             Request::Names { ticket, what } => return Some(RequestKind::Names { ticket, what }),
+            Request::Vote { vote, members, ballot } => return Some(RequestKind::Vote { vote, members, ballot }),
+            Request::Revoke { context } => return Some(RequestKind::Revoke { context }),
+            Request::LinkBroken { rank, why } => return Some(RequestKind::LinkBroken { rank, why }),
             Request::ConnectBack { node, slot: to } => {
                 let (socket, from) = (attached?, End { node, slot: to });
                 // A rank that has ended, or has given up, has closed its socket.
@@ -155,6 +173,30 @@ impl Door {
         if let (Some(rank), Ok(bytes)) = (self.ranks.get(slot), postcard::to_stdvec(said)) {
             let _ = answer(rank.as_fd(), &bytes);
         }
+    }
+
+    /// Gives a rank an answer that must not be lost: one that has no room for it gets it later.
+    pub fn answer_surely(&mut self, slot: usize, said: &Answer) {
+        if let Ok(bytes) = postcard::to_stdvec(said) {
+            self.unsent.push((slot, bytes));
+            self.send_answers();
+        }
+    }
+
+    /// Gives the ranks the answers that they had no room for, in their order.
+    pub(crate) fn send_answers(&mut self) {
+        let mut full = Vec::new();
+        let ranks = &self.ranks;
+        self.unsent.retain(|(slot, bytes)| {
+            let Some(rank) = ranks.get(*slot) else { return false };
+            let sent =
+                if full.contains(slot) { Err(io::ErrorKind::WouldBlock.into()) } else { answer(rank.as_fd(), bytes) };
+            let waits = matches!(&sent, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+            if waits {
+                full.push(*slot);
+            }
+            waits
+        });
     }
 
     /// Whether a rank has closed its socket.

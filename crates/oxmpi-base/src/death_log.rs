@@ -3,7 +3,7 @@
 //!
 //! `mpirun` alone writes the log of deaths: an entry for each process that has ended, in the order in which it has learned of
 //! them. Whoever reads an entry also sees everything that the process has stored. A slot ends at most once, and is never used
-//! again.
+//! again. On several hosts the agents write it, all in the same order, with the ranks of all hosts.
 //!
 //! Ranks do not poll the log: news ring the bell of foreign senders of each rank, which every look at the rings tests anyway.
 
@@ -24,28 +24,52 @@ pub enum End {
     Left,
 }
 
+/// Whose entry it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Who {
+    /// The rank in a slot of this segment.
+    Here(usize),
+    /// The world rank of a process on another node.
+    Elsewhere(usize),
+}
+
 /// An entry of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Death {
-    pub slot: usize,
+    pub who: Who,
     pub end: End,
     /// The status as `wait` returns it.
     pub status: i32,
 }
 
 const LEFT: u64 = 1 << 63;
+const ELSEWHERE: u32 = 1 << 31;
+
+impl Who {
+    /// Slot or rank plus one, never 0.
+    fn word(self) -> u32 {
+        match self {
+            Who::Here(slot) => slot as u32 + 1,
+            Who::Elsewhere(rank) => ELSEWHERE | (rank as u32 + 1),
+        }
+    }
+
+    fn from_word(word: u32) -> Option<Who> {
+        let number = (word & !ELSEWHERE).checked_sub(1)? as usize;
+        Some(if word & ELSEWHERE == 0 { Who::Here(number) } else { Who::Elsewhere(number) })
+    }
+}
 
 impl Death {
-    /// Slot plus one in the low half, the status in the high half.
+    /// Who it is in the low half, the status in the high half.
     fn word(self) -> u64 {
         let left = if self.end == End::Left { LEFT } else { 0 };
-        (self.slot as u64 + 1) | u64::from(self.status as u32 & 0x7fff_ffff) << 32 | left
+        u64::from(self.who.word()) | u64::from(self.status as u32 & 0x7fff_ffff) << 32 | left
     }
 
     fn from_word(word: u64) -> Option<Death> {
-        let slot = (word as u32).checked_sub(1)? as usize;
         let end = if word & LEFT == 0 { End::Failed } else { End::Left };
-        Some(Death { slot, end, status: (word >> 32) as i32 & 0x7fff_ffff })
+        Some(Death { who: Who::from_word(word as u32)?, end, status: (word >> 32) as i32 & 0x7fff_ffff })
     }
 }
 
@@ -76,7 +100,7 @@ impl Segment {
 
     /// The number of deaths in the log.
     pub fn deaths(&self) -> usize {
-        (self.header().deaths.load(Acquire) as usize).min(self.ranks())
+        (self.header().deaths.load(Acquire) as usize).min(self.death_words().len())
     }
 
     /// An entry of the log.
@@ -84,27 +108,38 @@ impl Segment {
         if index >= self.deaths() {
             return None;
         }
-        Death::from_word(self.entry(index).load(Relaxed)).filter(|death| death.slot < self.ranks())
+        Death::from_word(self.entry(index).load(Relaxed)).filter(|death| !self.is_beyond(death.who))
+    }
+
+    fn is_beyond(&self, who: Who) -> bool {
+        matches!(who, Who::Here(slot) if slot >= self.ranks())
+    }
+
+    /// Where a process stands in the log, and how it has ended.
+    pub fn end_of(&self, who: Who) -> Option<(usize, End)> {
+        let deaths = (0..self.deaths()).filter_map(|index| Some((index, self.death(index)?)));
+        deaths.into_iter().find(|(_, death)| death.who == who).map(|(index, death)| (index, death.end))
     }
 
     /// Whether a slot stands in the log.
     pub fn has_ended(&self, slot: usize) -> bool {
-        (0..self.deaths()).any(|index| self.death(index).is_some_and(|death| death.slot == slot))
+        self.end_of(Who::Here(slot)).is_some()
     }
 
     /// Tells all ranks of deaths; none sees only some of them. Only the one process that watches the ranks of this segment calls
-    /// it, from one thread. A slot that stands in the log is left out.
+    /// it, from one thread. A process that stands in the log is left out.
     pub fn tell_of_deaths(&self, deaths: &[Death]) {
         let before = self.deaths();
         let mut count = before;
         for death in deaths {
-            let is_told = (0..count).any(|index| self.entry(index).load(Relaxed) as u32 as usize == death.slot + 1);
-            if death.slot >= self.ranks() || is_told {
+            let is_told = (0..count).any(|index| self.entry(index).load(Relaxed) as u32 == death.who.word());
+            if self.is_beyond(death.who) || is_told || count == self.death_words().len() {
                 continue;
             }
             self.entry(count).store(death.word(), Relaxed);
             count += 1;
-            let block = self.rank(death.slot);
+            let Who::Here(slot) = death.who else { continue };
+            let block = self.rank(slot);
             if block.state.load(Relaxed) == STATE_RUNNING && !wait::is_counted_asleep(block) {
                 // It was counted as awake.
                 self.header().awake.fetch_sub(1, Relaxed);
@@ -186,7 +221,7 @@ mod tests {
     use std::sync::atomic::Ordering::SeqCst;
 
     fn failed(slot: usize) -> Death {
-        Death { slot, end: End::Failed, status: 9 }
+        Death { who: Who::Here(slot), end: End::Failed, status: 9 }
     }
 
     #[test]
@@ -195,13 +230,18 @@ mod tests {
         assert!(!segment.goes_on());
         segment.go_on_after_deaths();
         assert!(segment.goes_on() && segment.deaths() == 0 && segment.death(0).is_none());
-        let left = Death { slot: 1, end: End::Left, status: 0 };
+        let left = Death { who: Who::Here(1), end: End::Left, status: 0 };
+        let elsewhere = Death { who: Who::Elsewhere(1), end: End::Failed, status: 0 };
         segment.tell_of_deaths(&[failed(2), left]);
         segment.tell_of_deaths(&[failed(2), failed(7)]);
         assert_eq!(segment.deaths(), 2);
         assert_eq!([segment.death(0), segment.death(1), segment.death(2)], [Some(failed(2)), Some(left), None]);
         assert!(segment.has_ended(1) && segment.has_ended(2) && !segment.has_ended(0));
         assert!((0..3).all(|slot| segment.foreign_bell(slot).load(SeqCst) == 1), "once");
+        segment.tell_of_deaths(&[elsewhere, elsewhere]);
+        assert_eq!([segment.death(2), segment.death(3)], [Some(elsewhere), None]);
+        assert_eq!(segment.end_of(Who::Elsewhere(1)), Some((2, End::Failed)));
+        assert_eq!(segment.end_of(Who::Here(1)), Some((1, End::Left)));
     }
 
     #[test]

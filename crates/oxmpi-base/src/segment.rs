@@ -31,7 +31,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Changes with the layout: a rank never attaches to a segment of another version's `mpirun`.
-const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x0e");
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x0f");
 
 pub const CACHE_LINE: usize = 64;
 pub const PAGE: usize = 4096;
@@ -162,10 +162,8 @@ pub const PARENTS_LEAVING: u32 = 3;
 /// So many communicators, windows and files of a job can be revoked.
 pub const MOST_REVOKED: usize = 65_536;
 
-/// Bytes of the log of deaths and of the table of what was revoked, for so many ranks.
-fn death_bytes(ranks: usize) -> usize {
-    (ranks * 8).div_ceil(PAGE) * PAGE + MOST_REVOKED * 8
-}
+/// Bytes of the log of deaths, a word for each rank of the job on all its nodes, and of the table of what was revoked.
+const DEATH_BYTES: usize = (MOST_RANKS + MOST_REVOKED) * 8;
 
 /// The layout of a segment for a given number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +229,7 @@ impl Layout {
         let ports = foreign_bits + up(ranks * FOREIGN_SENDERS / 8, PAGE);
         let nodes = ports + PORTS * 8;
         let deaths = nodes + NODE_WORDS * 4;
-        let votes = deaths + death_bytes(ranks);
+        let votes = deaths + DEATH_BYTES;
         let offer_cells = votes + up(ranks * votes::PLACES * size_of::<votes::Place>(), PAGE);
         let rings = offer_cells + ranks * OFFER_CELLS * CACHE_LINE;
         let ring_stride = (ring_cells + 1) * CACHE_LINE;
@@ -508,9 +506,9 @@ impl Segment {
         unsafe { std::slice::from_raw_parts(self.at::<AtomicU32>(self.layout.nodes).as_ptr(), NODE_WORDS) }
     }
 
-    /// The log of deaths: a word for each rank.
+    /// The log of deaths: a word for each rank of the job, on all its nodes.
     pub(crate) fn death_words(&self) -> &[AtomicU64] {
-        self.words(self.layout.deaths, self.layout.ranks)
+        self.words(self.layout.deaths, MOST_RANKS)
     }
 
     /// The contexts that were revoked.
@@ -607,7 +605,7 @@ mod tests {
             assert!(l.foreign_bits + ranks * FOREIGN_SENDERS / 8 <= l.ports);
             assert!(l.ports + PORTS * 8 <= l.nodes);
             assert!(l.nodes + NODE_WORDS * 4 <= l.deaths);
-            assert!(l.deaths + death_bytes(ranks) <= l.votes);
+            assert!(l.deaths + DEATH_BYTES <= l.votes);
             assert!(l.votes + ranks * votes::PLACES * size_of::<votes::Place>() <= l.offer_cells);
             assert!(l.ring_cells <= FOREIGN_CELLS);
             assert_eq!(l.offer_cells + ranks * OFFER_CELLS * CACHE_LINE, l.rings);

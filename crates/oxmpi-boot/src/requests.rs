@@ -2,7 +2,7 @@
 //! ranks on its own machine is their agent, too; a process that was started alone has a helper process.
 //!
 //! ```text
-//! rank   ->  Request   let these callers in; publish a name; this process finalizes
+//! rank   ->  Request   let these callers in; publish a name; this process finalizes; a ballot of a vote
 //! agent  ->  a connection that was let in, with its record, or an Answer to a request with a ticket
 //! ```
 //!
@@ -38,6 +38,34 @@ pub enum Request {
     ConnectBack { node: u32, slot: u32 },
     /// A socket comes along: over it this process tells the agent about its windows (`oxmpi_rma::far`).
     Windows,
+    /// A ballot of this process in a vote whose members, world ranks in runs of so many, are on several nodes.
+    Vote { vote: VoteId, members: Vec<(u32, u32)>, ballot: SentBallot },
+    /// A context that processes of other nodes have, too, is revoked.
+    Revoke { context: u32 },
+    /// The link to a process of another node, a world rank, is broken, and nobody has said that the process has died.
+    LinkBroken { rank: u32, why: String },
+}
+
+/// A vote among processes of several nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct VoteId {
+    /// Of the communicator.
+    pub context: u32,
+    /// A hash of its members.
+    pub members: u64,
+    /// How many votes they have had on it, with this one.
+    pub number: u64,
+}
+
+/// What a process says in such a vote; all are of one job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentBallot {
+    pub kind: u32,
+    pub flag: u32,
+    pub proposal: u64,
+    /// So many entries of the log of deaths are acknowledged, and known.
+    pub acked: u32,
+    pub known: u32,
 }
 
 /// What callers want.
@@ -94,7 +122,23 @@ pub enum Answer {
     Listening { ticket: u32, at: Result<(u16, Vec<IpAddr>), String> },
     /// The port that was looked up, or nothing; or the class and the text of an error.
     Names { ticket: u32, result: Result<Vec<u8>, (i32, String)> },
+    /// The ballots of a vote, those of all members or a part of them.
+    Voted { vote: VoteId, ballots: Ballots },
 }
+
+/// A part of the ballots of a vote, in the order of its members.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ballots {
+    /// The place of the first one among those of all members.
+    pub first: u32,
+    /// How many members there are.
+    pub members: u32,
+    /// Nothing from a process that has ended without one.
+    pub said: Vec<Option<SentBallot>>,
+}
+
+/// So many ballots fit into a record.
+pub const MOST_BALLOTS: usize = 1024;
 
 /// The address of a node as it came from another process.
 pub fn node_port((port, addresses): (u16, Vec<IpAddr>)) -> NodePort {
@@ -142,6 +186,11 @@ mod tests {
         let long = NameRequest::LookUp { service: vec![0; MOST_BYTES] };
         let error = send(a.as_fd(), &Request::Names { ticket: 1, what: long }).unwrap_err();
         assert!(error.to_string().contains("too many"));
+        let ballot =
+            SentBallot { kind: u32::MAX, flag: u32::MAX, proposal: u64::MAX, acked: u32::MAX, known: u32::MAX };
+        let ballots = Ballots { first: 0, members: u32::MAX, said: vec![Some(ballot); MOST_BALLOTS] };
+        let vote = VoteId { context: u32::MAX, members: u64::MAX, number: u64::MAX };
+        send(a.as_fd(), &Answer::Voted { vote, ballots }).unwrap();
         assert_eq!(Stage::from_number(4), Some(Stage::Died));
         assert_eq!(Stage::from_number(5), None);
     }

@@ -16,7 +16,7 @@ use oxmpi_boot::Reached;
 use oxmpi_boot::handshake::{Key, KeyId, Secret, random};
 use oxmpi_boot::net::{self, Net};
 use oxmpi_boot::network::{Introduction, KEY_WORDS, NodePort, Place};
-use oxmpi_boot::requests::{self, Answer, NameRequest, Purpose, Request, Stage};
+use oxmpi_boot::requests::{self, Answer, Ballots, NameRequest, Purpose, Request, SentBallot, Stage, VoteId};
 use oxmpi_transport::tcp::connect::Arrivals;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -42,6 +42,8 @@ pub struct AgentSocket {
     ports: BTreeMap<u32, Secret>,
     next_ticket: u32,
     answers: BTreeMap<u32, Answer>,
+    /// The ballots of votes that have come so far.
+    ballots: BTreeMap<VoteId, Vec<Ballots>>,
     /// Requests that the socket had no room for.
     waiting: Vec<Request>,
 }
@@ -62,13 +64,19 @@ impl AgentSocket {
     }
 
     fn ask(&mut self, request: Request) -> Result<()> {
-        let Some(socket) = &self.socket else {
+        if self.socket.is_none() {
             return Err(Error::new(
                 MPI_ERR_OTHER,
                 "this process has no agent, which other hosts would find it through",
             ));
-        };
+        }
         self.waiting.push(request);
+        self.send_waiting()
+    }
+
+    /// Sends the requests that the socket had no room for.
+    fn send_waiting(&mut self) -> Result<()> {
+        let Some(socket) = &self.socket else { return Ok(()) };
         while let Some(first) = self.waiting.first() {
             match requests::send(socket.as_fd(), first) {
                 Ok(()) => drop(self.waiting.remove(0)),
@@ -100,7 +108,7 @@ impl Process {
         let network = SharedNetwork::new(network);
         self.agent_socket.socket = Some(agent.try_clone().map_err(cannot)?);
         self.engine.use_network(Box::new(network.clone()), Arrivals::new(agent)).map_err(cannot)?;
-        self.agents = Some(Agents::new(network.clone()));
+        self.agents = Some(Agents::new(network.clone(), self.engine.node()));
         self.agent_socket.network = Some(network);
         self.use_fabric()
     }
@@ -303,7 +311,7 @@ impl Process {
     pub fn heard_names(&mut self, ticket: u32) -> Option<Result<Vec<u8>>> {
         Some(match self.take_answer(ticket)? {
             Answer::Names { result, .. } => result.map_err(|(class, text)| Error::new(class, text)),
-            Answer::Listening { .. } => Err(Error::new(MPI_ERR_OTHER, "the agent of this node gave a wrong answer")),
+            _ => Err(Error::new(MPI_ERR_OTHER, "the agent of this node gave a wrong answer")),
         })
     }
 
@@ -313,13 +321,56 @@ impl Process {
     }
 
     fn take_answer(&mut self, ticket: u32) -> Option<Answer> {
+        self.hear_agent();
+        self.agent_socket.answers.remove(&ticket)
+    }
+
+    fn hear_agent(&mut self) {
         for bytes in self.engine.take_answers() {
             // An answer that makes no sense is none.
-            if let Some(answer) = requests::read::<Answer>(&bytes) {
-                let (Answer::Listening { ticket, .. } | Answer::Names { ticket, .. }) = answer;
-                self.agent_socket.answers.insert(ticket, answer);
+            let Some(answer) = requests::read::<Answer>(&bytes) else { continue };
+            match answer {
+                Answer::Listening { ticket, .. } | Answer::Names { ticket, .. } => {
+                    self.agent_socket.answers.insert(ticket, answer);
+                }
+                Answer::Voted { vote, ballots } => {
+                    self.agent_socket.ballots.entry(vote).or_default().push(ballots);
+                }
             }
         }
-        self.agent_socket.answers.remove(&ticket)
+    }
+
+    /// Sends a ballot for a vote of processes of several nodes.
+    pub(crate) fn send_ballot(&mut self, vote: VoteId, members: Vec<(u32, u32)>, ballot: SentBallot) -> Result<()> {
+        self.agent_socket.ask(Request::Vote { vote, members, ballot })
+    }
+
+    /// What all members have said in such a vote, once all have; nothing from those that have ended without a ballot.
+    pub(crate) fn take_ballots(&mut self, vote: VoteId) -> Option<Vec<Option<SentBallot>>> {
+        // An agent that cannot be asked has ended, and ends this process.
+        let _ = self.agent_socket.send_waiting();
+        self.hear_agent();
+        let parts = self.agent_socket.ballots.get(&vote)?;
+        // They come in order.
+        let members = parts.first()?.members as usize;
+        if parts.iter().map(|part| part.said.len()).sum::<usize>() < members {
+            return None;
+        }
+        Some(self.agent_socket.ballots.remove(&vote)?.into_iter().flat_map(|part| part.said).collect())
+    }
+
+    /// Revokes a context that processes of other nodes have, too.
+    pub(crate) fn revoke_on_hosts(&mut self, context: u32) -> Result<()> {
+        self.agent_socket.ask(Request::Revoke { context })
+    }
+
+    /// Tells `mpirun` of links that have broken although nobody is known to have died.
+    pub(crate) fn tell_broken_links(&mut self) {
+        for (peer, error) in self.engine.take_broken_links() {
+            if let Some(rank) = self.engine.node().nodes().rank_of(peer) {
+                let (rank, why) = (rank.index() as u32, error.text().into());
+                let _ = self.agent_socket.ask(Request::LinkBroken { rank, why });
+            }
+        }
     }
 }

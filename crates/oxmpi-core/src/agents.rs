@@ -5,15 +5,17 @@
 //! node, the process accesses itself.
 
 use crate::dialer::SharedNetwork;
-use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
+use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED, MPIX_ERR_PROC_FAILED};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::JobId;
 use oxmpi_base::socket::{Interest, ReadySet};
 use oxmpi_rma::far::link::Link;
 use oxmpi_rma::far::origin::AgentId;
 use oxmpi_rma::far::wire::Held;
+use oxmpi_transport::NodeMemory;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The agent of the own node reads requests at least so often, or something is wrong with it.
@@ -28,11 +30,14 @@ pub struct Agents {
     own: Option<Link>,
     /// Windows that this process has given numbers.
     windows: u32,
+    /// Whether all processes of a node of the job have ended, in a job that goes on when some do.
+    is_deserted: Option<Arc<dyn Fn(u32) -> bool + Send + Sync>>,
 }
 
 impl Agents {
-    pub(crate) fn new(network: SharedNetwork) -> Agents {
-        Agents { network, named: Vec::new(), links: BTreeMap::new(), own: None, windows: 0 }
+    pub(crate) fn new(network: SharedNetwork, node: &NodeMemory) -> Agents {
+        let is_deserted = node.goes_on().then(|| node.deserted_nodes());
+        Agents { network, named: Vec::new(), links: BTreeMap::new(), own: None, windows: 0, is_deserted }
     }
 
     /// The number of the agent of a node.
@@ -57,7 +62,12 @@ impl Agents {
             let Some(&(job, node)) = self.named.get(agent.0 as usize) else {
                 return Err(Error::new(MPI_ERR_OTHER, "an agent that no window has named"));
             };
-            let link = new_link(self.connect(job, node)?, self.describe(job, node))?;
+            let mut link = new_link(self.connect(job, node)?, self.describe(job, node))?;
+            if let Some(is_deserted) = self.is_deserted.clone()
+                && job == self.network.lock().job()
+            {
+                link.is_deserted = Some(Box::new(move || is_deserted(node)));
+            }
             self.links.insert(agent, link);
         }
         self.links.get_mut(&agent).ok_or_else(|| unreachable!("just inserted"))
@@ -99,7 +109,8 @@ impl Agents {
 
     /// Waits for the agent alone, which answers without any rank's help.
     fn connect(&self, job: JobId, node: u32) -> Result<OwnedFd> {
-        let cannot = |why: String| Error::new(MPI_ERR_PROC_ABORTED, why);
+        let class = if self.is_deserted.is_some() { MPIX_ERR_PROC_FAILED } else { MPI_ERR_PROC_ABORTED };
+        let cannot = |why: String| Error::new(class, why);
         let mut attempt = self.network.lock().connect_one_sided(job, node).map_err(cannot)?;
         let ready = ReadySet::new().map_err(|error| cannot(error.to_string()))?;
         ready.add(attempt.readiness(), 0, Interest::Read).map_err(|error| cannot(error.to_string()))?;

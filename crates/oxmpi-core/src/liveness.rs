@@ -89,6 +89,7 @@ impl Process {
         let mut peers = self.engine.node().finalized();
         peers.extend(self.engine.finalized_far());
         self.gone = Gone { peers, alone };
+        self.tell_broken_links();
         if self.engine.node().may_lose_peers() {
             self.look_for_dead();
         }

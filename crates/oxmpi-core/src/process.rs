@@ -60,6 +60,7 @@ mod messages;
 mod objects;
 mod pending;
 mod progress;
+mod votes_on_nodes;
 mod voting;
 
 /// A sleeping rank wakes up by itself at this interval, in case a wake-up was lost because a rank
@@ -143,6 +144,8 @@ pub struct Process {
     pub failures: Failures,
     /// Votes under way, in the order of the calls.
     pub(crate) votes: Vec<Vote>,
+    /// How many votes there were among members on several nodes, by the context and a hash of the members.
+    pub(crate) votes_on_nodes: BTreeMap<(u32, u64), u64>,
     /// Places of votes that other processes may still read.
     pub(crate) old_places: Vec<OldPlace>,
     /// When a program that polls checks for processes that have ended.
@@ -274,6 +277,7 @@ impl Process {
             gone: Gone::default(),
             failures: Failures::default(),
             votes: Vec::new(),
+            votes_on_nodes: BTreeMap::new(),
             old_places: Vec::new(),
             polls: Polls::default(),
             longest_sleep: SLEEP,

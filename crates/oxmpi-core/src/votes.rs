@@ -9,6 +9,9 @@
 //! There is no coordinator and no second phase. All that survive read the same: a ballot is overwritten only in vote `s + 2`,
 //! which its writer begins after vote `s + 1`, and that needs the ballots `s + 1` of all living members, which have read all
 //! they need of vote `s` by then. A process that dies counts or does not, depending on one store, the number of its line.
+//!
+//! Members on several nodes cannot read each other's lines. They send their ballots to `mpirun`, which puts ballots and deaths
+//! into one order, and gives all of them the same ballots (`process/votes_on_nodes.rs`).
 
 use crate::contexts::Proposal;
 use crate::request::Promise;
@@ -110,6 +113,8 @@ pub struct Vote {
     pub(crate) members: Arc<[Member]>,
     /// This process among them.
     pub(crate) own: usize,
+    /// A hash of the members, if they are on several nodes: then `mpirun` collects the ballots.
+    pub(crate) on_nodes: Option<u64>,
     /// Its number, once it has begun.
     pub(crate) seq: Option<u64>,
     pub(crate) ballot: Ballot,

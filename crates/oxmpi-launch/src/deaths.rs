@@ -3,14 +3,16 @@
 //! ranks end, may wait for a reader of its output. The event loop reaps these processes, later: nobody else gets the number
 //! of a dead process while a rank may still act on it.
 
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use oxmpi_base::death_log::{Death, End};
+use oxmpi_base::death_log::{Death, End, Who};
 use oxmpi_base::pid;
 use oxmpi_base::segment::{RankBlock, STATE_ABSENT, STATE_FINALIZED, Segment};
 
@@ -23,15 +25,51 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A rank that has not heard of a death after this time may find the process's number in use again.
 const UNHEARD: Duration = Duration::from_secs(10);
 
-/// Starts the thread. No rank has been reaped yet.
+/// Starts the thread for a job on this machine: it tells the ranks. No rank has been reaped yet.
 pub fn watch(ranks: &Ranks) -> io::Result<()> {
+    let segment = Arc::clone(ranks.segment());
+    start(ranks, move |deaths| segment.tell_of_deaths(&deaths))
+}
+
+/// Deaths on one of several hosts, for its agent: `mpirun` says in which order they count.
+pub struct News {
+    deaths: Receiver<Vec<Death>>,
+    bell: UnixStream,
+}
+
+impl News {
+    /// Starts the thread.
+    pub fn of(ranks: &Ranks) -> io::Result<News> {
+        let (bell, mut ringer) = UnixStream::pair()?;
+        bell.set_nonblocking(true)?;
+        let (told, deaths) = mpsc::channel();
+        start(ranks, move |some| {
+            // An agent that has gone needs no news.
+            let _ = told.send(some).map(|()| ringer.write_all(&[0]));
+        })?;
+        Ok(News { deaths, bell })
+    }
+
+    /// Readable when there are any.
+    pub fn bell(&self) -> RawFd {
+        self.bell.as_raw_fd()
+    }
+
+    /// Those since the last call.
+    pub fn take(&mut self) -> Vec<Death> {
+        while self.bell.read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
+        self.deaths.try_iter().flatten().collect()
+    }
+}
+
+fn start(ranks: &Ranks, tell: impl FnMut(Vec<Death>) + Send + 'static) -> io::Result<()> {
     let follow = |(index, started): (usize, &Rank)| {
         let leader = started.pid;
         Ok(Follow { slot: ranks.slot(index), leader, end: sys::watch_process(leader)?, program: None })
     };
     let watched = ranks.list.iter().enumerate().map(follow).collect::<io::Result<Vec<_>>>()?;
     let segment = Arc::clone(ranks.segment());
-    thread::Builder::new().name("deaths".into()).spawn(move || Watcher { segment, watched }.run())?;
+    thread::Builder::new().name("deaths".into()).spawn(move || Watcher { segment, watched }.run(tell))?;
     Ok(())
 }
 
@@ -52,7 +90,7 @@ struct Follow {
 }
 
 impl Watcher {
-    fn run(mut self) {
+    fn run(mut self, mut tell: impl FnMut(Vec<Death>)) {
         while !self.watched.is_empty() {
             let looks = self.watched.iter_mut().fold(false, |looks, rank| rank.look(&self.segment) | looks);
             let waits = |rank: &Follow| sys::pollfd(rank.awaited().as_raw_fd(), sys::POLLIN);
@@ -69,8 +107,10 @@ impl Watcher {
                 deaths.extend(death);
                 death.is_none()
             });
-            // All at once, so that nobody sees a part of those that died together.
-            self.segment.tell_of_deaths(&deaths);
+            if !deaths.is_empty() {
+                // All at once, so that nobody sees a part of those that died together.
+                tell(deaths);
+            }
         }
     }
 }
@@ -106,7 +146,7 @@ impl Follow {
             return None;
         }
         let status = if self.program.is_none() { pid::status_of_ended_child(self.leader).unwrap_or(0) } else { 0 };
-        Some(Death { slot: self.slot, end: end_of(block, status), status })
+        Some(Death { who: Who::Here(self.slot), end: end_of(block, status), status })
     }
 }
 

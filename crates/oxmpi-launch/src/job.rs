@@ -157,7 +157,7 @@ impl<'a> Job<'a> {
         if let Some(trouble) = self.trouble.take() {
             self.verdict = Some(Verdict::Trouble(trouble.text, trouble.status));
             self.stop(&AT_ONCE, Instant::now());
-        } else if self.settings.tells_of_deaths()
+        } else if self.settings.keep_going
             && let Err(error) = deaths::watch(&self.watch.ranks)
         {
             self.verdict = Some(Verdict::Trouble(format!("cannot watch the ranks: {error}"), 1));

@@ -309,7 +309,7 @@ impl Prepared {
         let (segment_fd, segment) = Segment::create(count, placement.cpus)
             .map_err(cannot(&format!("create the shared memory of {count} ranks")))?;
         work.nodes.store(&segment).map_err(|text| Refusal { text, status: 1 })?;
-        if settings.tells_of_deaths() {
+        if settings.keep_going {
             segment.go_on_after_deaths();
         }
         for (seat, cpus) in work.seats.iter().zip(&placement.sets) {

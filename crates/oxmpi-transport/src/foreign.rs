@@ -16,7 +16,7 @@ use crate::node_memory::NodeMemory;
 use crate::outgoing::Outgoing;
 use oxmpi_base::address::{JobId, ProcessId};
 use oxmpi_base::arena::{Area, Mapping};
-use oxmpi_base::death_log::End;
+use oxmpi_base::death_log::{End, Who};
 use oxmpi_base::foreign_senders::{FOREIGN_SENDERS, Phase};
 use oxmpi_base::ids::{NodeId, Peer, Slot};
 use oxmpi_base::lifeline;
@@ -388,10 +388,9 @@ impl NodeMemory {
         if let Some((segment, slot)) = self.home(peer)
             && segment.goes_on()
         {
-            let end =
-                (0..segment.deaths()).filter_map(|index| segment.death(index)).find(|end| end.slot == slot.index());
+            let end = segment.end_of(Who::Here(slot.index()));
             let broken = is_broken(peer).then_some(Ended::Died);
-            return broken.or(end.map(|end| if end.end == End::Failed { Ended::Died } else { Ended::Finalized }));
+            return broken.or(end.map(|(_, end)| if end == End::Failed { Ended::Died } else { Ended::Finalized }));
         }
         let block = self.block_of_foreign(peer);
         // In this order: a process that finalizes says so before it ends.
@@ -411,9 +410,9 @@ impl NodeMemory {
         if let Some(sim) = &self.sim {
             return (peer.is_far() && sim.life(peer) == crate::Life::Dead).then_some(Ended::Died);
         }
-        match peer.slot() {
-            Some(slot) => self.handled.end_of(slot.index()),
-            None => self.place(peer).and_then(|index| self.foreign.known.get(index)?.as_ref())?.ended,
+        match self.place(peer) {
+            Some(index) => self.foreign.known.get(index)?.as_ref()?.ended,
+            None => self.handled.end_of(peer),
         }
     }
 

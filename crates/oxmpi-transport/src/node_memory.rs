@@ -18,6 +18,7 @@ use oxmpi_base::wait_record::WaitRecord;
 use oxmpi_base::{address::JobId, cma, cma::Piece};
 use oxmpi_boot::nodes::NodeTable;
 use oxmpi_boot::requests::Stage;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -42,12 +43,14 @@ pub(crate) struct Handled {
     pub(crate) deaths: usize,
     /// How the process of each slot has ended; empty before the first death.
     pub(crate) ends: Box<[Option<Ended>]>,
+    /// How processes of the job on other nodes have.
+    pub(crate) far: BTreeMap<Peer, Ended>,
     pub(crate) revoked: usize,
 }
 
 impl Handled {
     pub(crate) fn nothing() -> Handled {
-        Handled { deaths: 0, ends: Box::default(), revoked: 0 }
+        Handled { deaths: 0, ends: Box::default(), far: BTreeMap::new(), revoked: 0 }
     }
 
     /// Whether any process has ended.
@@ -56,8 +59,11 @@ impl Handled {
         self.deaths > 0
     }
 
-    pub(crate) fn end_of(&self, slot: usize) -> Option<Ended> {
-        self.ends.get(slot).copied().flatten()
+    pub(crate) fn end_of(&self, peer: Peer) -> Option<Ended> {
+        match peer.slot() {
+            Some(slot) => self.ends.get(slot.index()).copied().flatten(),
+            None => self.far.get(&peer).copied(),
+        }
     }
 }
 
@@ -248,7 +254,7 @@ impl NodeMemory {
         if !self.goes_on() || peers.iter().any(|peer| peer.slot().is_none()) {
             return;
         }
-        if peers.len() == self.ranks() {
+        if peers.len() == self.nodes.size() {
             return self.block().doomed.store(DOOMED_JOB, Relaxed);
         }
         peers.iter().for_each(|&peer| self.block_of(peer).doomed.store(DOOMED_PART, Relaxed));
@@ -297,7 +303,8 @@ impl NodeMemory {
         if let Some(sim) = &self.sim {
             return sim.finalized();
         }
-        local.chain(self.foreign_processes()).filter(is_final).collect()
+        let left = self.handled.far.iter().filter(|(_, end)| **end == Ended::Finalized).map(|(peer, _)| *peer);
+        local.chain(self.foreign_processes()).filter(is_final).chain(left).collect()
     }
 
     /// Whether `peer` receives nothing more.

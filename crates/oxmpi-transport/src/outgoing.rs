@@ -384,6 +384,14 @@ impl Outgoing {
         }
     }
 
+    /// A process has ended, for good: if it was on another node, nothing is left of the link to it.
+    pub fn bury(&mut self, peer: Peer, error: Error) {
+        if self.goes_by_network(peer) {
+            self.network.iter_mut().for_each(|network| network.forget(peer));
+            self.break_link(peer, error);
+        }
+    }
+
     #[cold]
     pub(crate) fn tell_opened(&self, peer: Peer) {
         if let Some(tell) = self.on_open {

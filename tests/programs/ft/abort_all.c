@@ -2,7 +2,6 @@
 // launch: --with-ft ulfm
 // expect-exit: 4
 // expect-stderr: MPI_Abort with code 4; the other 2 ranks were stopped
-// one-host: --with-ft is for one host
 // no-valgrind: ranks are killed
 // MPI_Abort of the world ends the job.
 #include "ft.h"

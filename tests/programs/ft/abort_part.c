@@ -1,7 +1,7 @@
 // ranks: 4
 // launch: --with-ft ulfm
 // expect-stderr: MPI_Abort with code 3; another rank of its communicator is ended; 2 ranks go on
-// one-host: --with-ft is for one host
+// one-host: ranks of several hosts are not ended by MPI_Abort of another one alone
 // no-valgrind: ranks are killed
 // MPI_Abort of a communicator of two ranks ends these two; the others find two failures and go on.
 #include "ft.h"

@@ -1,7 +1,6 @@
 // ranks: 3 5 8
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // Agreement: the value of all who take part; an error for all, with the same value, while a failure is not acknowledged by
 // all; a rank dies before it, and another one while the others are in it.

@@ -1,7 +1,6 @@
 // ranks: 4
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // Receives from any source: a pending one stays so, is completed after the failure is acknowledged, or cancelled.
 #include "ft.h"

@@ -1,7 +1,6 @@
 // ranks: 3
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // Messages that the dead had sent whole are received, by receives posted before and after it died. One that was only
 // announced is lost, and no probe shows it.

@@ -16,7 +16,6 @@
 // args: neighbor
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // A process dies while the others are in a collective operation: whoever is not done gets an error. Afterwards each
 // operation fails at entry, and the survivors go on with a smaller communicator.

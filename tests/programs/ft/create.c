@@ -1,7 +1,6 @@
 // ranks: 4
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // Communicators cannot be made of one with a failed member, except of a group without it; what exists can be freed.
 #include "ft.h"

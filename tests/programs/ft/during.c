@@ -15,7 +15,6 @@
 // args: any
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // A process dies while others are in a call that needs it. Rank 2 dies, rank 0 waits for it, rank 1 for nobody.
 #include "ft.h"

@@ -2,7 +2,6 @@
 // launch: --with-ft ulfm
 // expect-exit: 101
 // expect-stderr: MPIX_ERR_PROC_FAILED
-// one-host: --with-ft is for one host
 // no-valgrind: ranks are killed
 // A program without error handlers ends when a rank dies.
 #include "ft.h"

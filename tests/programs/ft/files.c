@@ -1,7 +1,6 @@
 // ranks: 3
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // A process with an open file dies: independent accesses work, collective ones fail, and the file is closed.
 #include "ft.h"

@@ -1,7 +1,6 @@
 // ranks: 2 5
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // MPI_Finalize waits for no failed process, whatever is pending; one dies while the others are in it.
 #include "ft.h"

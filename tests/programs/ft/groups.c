@@ -1,7 +1,6 @@
 // ranks: 5
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // The groups of failed and acknowledged processes: their order, their bounds, and wrong use.
 #include "ft.h"

@@ -1,7 +1,6 @@
 // ranks: 3
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // An error handler leaves by longjmp, many times, out of different calls; it may revoke and shrink.
 #include "ft.h"

@@ -1,6 +1,5 @@
 // ranks: 2 3
 // launch: --with-ft ulfm
-// one-host: --with-ft is for one host
 // MPIX_Comm_iagree has an order of its own: it is called before other collective operations on one rank and after them on
 // the others. Several are pending at a time.
 #include "ft.h"

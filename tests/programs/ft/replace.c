@@ -1,7 +1,6 @@
 // ranks: 3
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // The survivors start a process in the place of a dead one, twice, and work with it.
 #include "ft.h"

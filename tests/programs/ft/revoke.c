@@ -1,6 +1,5 @@
 // ranks: 2 4 7
 // launch: --with-ft ulfm
-// one-host: --with-ft is for one host
 // One rank revokes a communicator: members that are blocked in it get out, later calls fail, also with MPI_PROC_NULL, and
 // other communicators work. Nobody dies.
 #include "ft.h"

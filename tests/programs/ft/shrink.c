@@ -1,7 +1,6 @@
 // ranks: 4 8
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // Shrink again and again until one rank is left: the ranks keep their order, the result works and has the error handler of
 // the old communicator. With MPIX_Comm_ishrink in every second turn.

@@ -1,7 +1,6 @@
 // ranks: 4
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
-// one-host: --with-ft is for one host
 // no-valgrind: a rank is killed
 // A member of a window dies with an exclusive lock: the living reach each other's memory, the lock becomes free, fences
 // fail, and the window can be freed.

@@ -1,5 +1,5 @@
-//! Jobs that lose ranks at random moments and go on (`tests/soak/survive.c`): the survivors must finish in time with status
-//! 0, and nothing may be left behind.
+//! Jobs that lose ranks at random moments and go on (`tests/soak/survive.c`), on one host and on pretended ones: the survivors
+//! must finish in time with status 0, and nothing may be left behind.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,6 +14,15 @@ const RANKS: usize = 8;
 const DYING: usize = 150;
 /// Time limit of a job, on a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// Every other job is on several hosts.
+fn hosts_of(seed: usize) -> &'static [&'static str] {
+    match seed % 4 {
+        1 => &["--pretend-hosts", "2"],
+        3 => &["--pretend-hosts", "3"],
+        _ => &[],
+    }
+}
 
 impl Soak {
     /// Returns the number of failures.
@@ -34,7 +43,8 @@ impl Soak {
                 }
                 Err(complaint) => {
                     failed += 1;
-                    println!("FAIL mpirun --with-ft ulfm -n {RANKS} survive {seed} {DYING}: {complaint}");
+                    let hosts = hosts_of(seed).join(" ");
+                    println!("FAIL mpirun --with-ft ulfm {hosts} -n {RANKS} survive {seed} {DYING}: {complaint}");
                 }
             }
         }
@@ -51,6 +61,7 @@ impl Soak {
         let [out, err] = ["survive.out", "survive.err"].map(|name| self.options.build.join(name));
         let mut mpirun = Command::new(self.options.prefix.join("bin/mpirun"))
             .args(["--with-ft", "ulfm", "-n", &RANKS.to_string()])
+            .args(hosts_of(seed))
             .arg(program)
             .args([seed.to_string(), DYING.to_string()])
             .env(processes::MARK, &mark)

@@ -26,10 +26,12 @@ impl Engine {
         (ended, revoked)
     }
 
-    /// A process of this node has ended: sends nothing to it any more, and reads nothing.
+    /// A process of this job has ended: sends nothing to it any more, and reads nothing.
     pub fn close(&mut self, dead: Peer, error: &Error) {
         self.end_with_dead(dead, error);
         self.rx.close(dead);
+        self.messages.tx.bury(dead, error.clone());
+        self.broken_links.retain(|(broken, _)| *broken != dead);
         let queue = &mut self.messages.peers.at(dead).queue;
         queue.push_back(Queued::Ended);
     }

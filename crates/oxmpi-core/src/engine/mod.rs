@@ -72,6 +72,8 @@ const LEAST_SHARE: usize = 256 << 10;
 pub struct Engine {
     rx: Incoming,
     messages: Messages,
+    /// Peers of the job on other nodes whose links have broken, and who may live.
+    broken_links: Vec<(Peer, Error)>,
     /// The sender that `progress` serves first.
     first_sender: usize,
     last_sender: here::LastSender,
@@ -173,7 +175,7 @@ impl Engine {
             told: 0,
             has_news: false,
         };
-        Engine { rx, messages, first_sender: 0, last_sender: here::LastSender::default() }
+        Engine { rx, messages, broken_links: Vec::new(), first_sender: 0, last_sender: here::LastSender::default() }
     }
 
     /// Moves all messages that can move. `true` when an operation may have completed.

@@ -58,6 +58,11 @@ impl Engine {
             moved |= read;
             self.rx.was_read(&mut self.messages.tx, peer, read);
             if let Some(error) = self.rx.failure(peer) {
+                if self.node().goes_on() && !self.node().is_foreign(peer) {
+                    // `mpirun` says who has died. If nobody has, one of the two is ended.
+                    self.broken_links.push((peer, error));
+                    continue;
+                }
                 moved |= self.break_link(peer, error);
             }
         }
@@ -119,6 +124,12 @@ impl Engine {
             self.finish_recv(op);
         }
         true
+    }
+
+    /// Peers of other nodes whose links have broken, and of whom nobody has said meanwhile that they have died; since the last
+    /// call.
+    pub fn take_broken_links(&mut self) -> Vec<(Peer, Error)> {
+        std::mem::take(&mut self.broken_links)
     }
 
     /// The peers of other nodes that have finalized the world, or ended: everything that they sent has come.

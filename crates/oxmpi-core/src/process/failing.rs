@@ -310,12 +310,23 @@ impl Process {
     pub fn revoke_context(&mut self, context: u32, members: impl Iterator<Item = Peer>, is_shared: bool) -> Result<()> {
         let members: Vec<Peer> = members.collect();
         let node = self.engine.node();
-        if let Some(far) = members.iter().find(|member| node.home(**member).is_none()) {
+        let is_on_hosts = members.iter().any(|member| node.home(*member).is_none());
+        if is_on_hosts && !node.goes_on() {
             bail!(
                 MPI_ERR_UNSUPPORTED_OPERATION,
-                "it cannot be revoked, because {far} is on another host: going on after failures is supported on one host"
+                "it has members on several hosts: to revoke it there needs mpirun --with-ft ulfm"
             );
         }
+        if is_on_hosts && members.iter().any(|member| node.home(*member).is_none() && node.is_foreign(*member)) {
+            bail!(
+                MPI_ERR_UNSUPPORTED_OPERATION,
+                "it cannot be revoked: it has members of several jobs on several hosts"
+            );
+        }
+        if is_on_hosts {
+            self.revoke_on_hosts(context)?;
+        }
+        let node = self.engine.node();
         if is_shared && !node.revoke(context, members.into_iter()) {
             bail!(MPI_ERR_NO_SPACE, "too many communicators, windows and files of this job were revoked");
         }

@@ -11,7 +11,6 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::JobId;
-use oxmpi_base::death_log::End;
 use oxmpi_base::ids::Peer;
 use oxmpi_base::segment::STATE_FINALIZED;
 use std::collections::BTreeSet;
@@ -34,18 +33,16 @@ impl Booth for Segments<'_> {
 
     fn end_of(&self, member: usize) -> Option<(usize, bool)> {
         let node = self.process.engine.node();
-        let (segment, slot) = node.home(self.members[member].peer)?;
-        if !segment.goes_on() {
+        let peer = self.members[member].peer;
+        if let Some((segment, slot)) = node.home(peer)
+            && !segment.goes_on()
+        {
             // There is no log. A process that has finalized has stored its ballots before.
             let block = segment.rank(slot.index());
             let has_left = block.state.load(Ordering::Acquire) == STATE_FINALIZED;
             return (has_left && block.world_ended.load(Ordering::Relaxed) != 0).then_some((0, false));
         }
-        let deaths = (0..segment.deaths()).filter_map(|place| Some((place, segment.death(place)?)));
-        deaths
-            .into_iter()
-            .find(|(_, death)| death.slot == slot.index())
-            .map(|(place, death)| (place, death.end == End::Failed))
+        node.end_in_log(peer)
     }
 }
 
@@ -85,13 +82,7 @@ impl Process {
             bail!(MPI_ERR_COMM, "{} has no members yet: its request is not complete", comm.describe());
         }
         let everybody: Vec<Peer> = comm.everybody().iter().collect();
-        if everybody.iter().any(|peer| node.home(*peer).is_none()) {
-            bail!(
-                MPI_ERR_UNSUPPORTED_OPERATION,
-                "{} has members on several hosts: going on after failures is supported on one host",
-                comm.describe()
-            );
-        }
+        self.check_votes_on_nodes(comm, &everybody)?;
         let jobs: BTreeSet<JobId> = everybody.iter().map(|peer| node.id_of(*peer).job).collect();
         if jobs.len() > JOBS {
             bail!(
@@ -113,12 +104,26 @@ impl Process {
         let comm = self.comm(handle)?;
         let context = comm.context;
         let (members, own) = self.members_of(comm)?;
-        self.find_place(context)?;
+        let on_nodes = self.hash_if_on_nodes(&members);
+        if on_nodes.is_none() {
+            self.find_place(context)?;
+        }
         let promise = Promise::default();
         let said = vec![None; members.len()];
         let members = members.into();
         let kept = Arc::clone(&promise);
-        self.votes.push(Vote { comm: handle, context, members, own, seq: None, ballot, said, aim, promise: kept });
+        self.votes.push(Vote {
+            comm: handle,
+            context,
+            members,
+            own,
+            on_nodes,
+            seq: None,
+            ballot,
+            said,
+            aim,
+            promise: kept,
+        });
         self.progress_votes();
         Ok(promise)
     }
@@ -208,11 +213,11 @@ impl Process {
                 Some(seq) => seq,
                 None => self.cast(vote),
             };
-            let booth = Segments { process: self, members: &vote.members, context: vote.context };
-            for (member, said) in vote.said.iter_mut().enumerate().filter(|(_, said)| said.is_none()) {
-                *said = listen(&booth, member, seq);
-            }
-            let Some(said) = vote.said.iter().copied().collect::<Option<Vec<Said>>>() else { return false };
+            let said = match vote.on_nodes {
+                Some(_) => self.listen_to_nodes(vote, seq),
+                None => self.listen_here(vote, seq),
+            };
+            let Some(said) = said else { return false };
             let decision = decide(&said, |member| vote.members[member].job);
             self.finish_vote(vote, seq);
             if self.conclude(vote, &said, &decision) {
@@ -221,6 +226,20 @@ impl Process {
             vote.seq = None;
             vote.said.fill(None);
         }
+    }
+
+    /// What all members have said in a vote on this node, once all of it is final.
+    fn listen_here(&self, vote: &mut Vote, seq: u64) -> Option<Vec<Said>> {
+        let booth = Segments { process: self, members: &vote.members, context: vote.context };
+        for (member, said) in vote.said.iter_mut().enumerate().filter(|(_, said)| said.is_none()) {
+            *said = listen(&booth, member, seq);
+        }
+        vote.said.iter().copied().collect()
+    }
+
+    /// Where a member stands in the log of its job, if it does, and whether it has failed.
+    pub(crate) fn end_of_member(&self, vote: &Vote, member: usize) -> Option<(usize, bool)> {
+        Segments { process: self, members: &vote.members, context: vote.context }.end_of(member)
     }
 
     /// Writes the own ballot; the number of the vote.
@@ -236,6 +255,9 @@ impl Process {
             vote.ballot.proposal = shrinking.own.map_or(u64::MAX, proposal_word);
         }
         (vote.ballot.acked, vote.ballot.known) = self.log_positions(vote);
+        if let Some(members) = vote.on_nodes {
+            return self.cast_on_nodes(vote, members);
+        }
         let node = self.engine.node();
         let place = node.home(node.own()).and_then(|(segment, slot)| segment.vote_place(slot.index(), vote.context));
         let Some(place) = place else { unreachable!("a vote has a place until its end") };
@@ -258,9 +280,10 @@ impl Process {
         let node = self.engine.node();
         let mut known = [0; JOBS];
         for member in vote.members.iter() {
-            if let Some((segment, _)) = node.home(member.peer) {
-                known[member.job] = segment.deaths() as u32;
-            }
+            known[member.job] = match node.home(member.peer) {
+                Some((segment, _)) => segment.deaths(),
+                None => node.deaths(),
+            } as u32;
         }
         let mut acked = known;
         let booth = Segments { process: self, members: &vote.members, context: vote.context };
@@ -279,7 +302,7 @@ impl Process {
     fn finish_vote(&mut self, vote: &Vote, seq: u64) {
         let node = self.engine.node();
         let place = node.home(node.own()).and_then(|(segment, slot)| segment.vote_place(slot.index(), vote.context));
-        if let Some(place) = place {
+        if let Some(place) = place.filter(|_| vote.on_nodes.is_none()) {
             place.finish(seq);
         }
         // All that anybody knows stands in the log.

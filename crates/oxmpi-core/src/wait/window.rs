@@ -64,6 +64,8 @@ impl WindowWait<'_> {
         let node = state.engine.node();
         let has_died = |rank: &usize| node.has_died(win.window.process_of(*rank));
         let dead = match self.whom {
+            // The agent there looks for holders that have died.
+            Awaited::Far(.., rank) if node.goes_on() => rank.filter(has_died),
             // Who holds a lock elsewhere may be known too late to judge by it.
             Awaited::All | Awaited::Round(..) | Awaited::Far(..) => (0..win.window.size()).find(has_died),
             Awaited::Targets => win.window.unexposed_targets().find(has_died),

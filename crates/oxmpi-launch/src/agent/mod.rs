@@ -5,6 +5,7 @@
 //! It decides nothing about the job: `root/` does. It must never block, and never be silent for long: the process
 //! above it gives it up after some seconds without a heartbeat. `order.rs` starts the ranks, `ranks.rs` watches them.
 
+mod going_on;
 mod order;
 mod ranks;
 mod rest;
@@ -36,6 +37,7 @@ use crate::start::{Kept, Prepared, Refusal, Work};
 use crate::step;
 use crate::sys;
 use crate::watch::{AT_ONCE, MISSED, Watch};
+use going_on::LocalDeaths;
 use rest::Rests;
 
 /// An agent that was late itself by more than this does not blame others.
@@ -117,6 +119,8 @@ struct Agent {
     ties: Option<ParentTies>,
     /// Deadlocks: what was told of the ranks.
     rests: Rests,
+    /// Processes that have ended, where the ranks go on.
+    deaths: Option<LocalDeaths>,
     /// When the stream from above ended.
     left_at: Option<Instant>,
 }
@@ -191,6 +195,7 @@ impl Agent {
             missing: None,
             ties: None,
             rests: Rests::new(now),
+            deaths: None,
             left_at: None,
         })
     }
@@ -212,6 +217,7 @@ impl Agent {
             for event in self.branches.work(now) {
                 self.on_event(event);
             }
+            self.tell_deaths();
             self.look_after_ranks(now);
             self.look_at_rests(now);
             self.move_data();
@@ -238,6 +244,7 @@ impl Agent {
             self.input.poll_for(&mut fds);
             self.probe.iter().for_each(|probe| probe.poll_for(&mut fds));
             self.back.poll_for(&mut fds);
+            fds.extend(self.deaths.iter().map(|deaths| sys::pollfd(deaths.news.bell(), sys::POLLIN)));
             if let Phase::Running(watch, _) = &self.phase {
                 fds.push(sys::pollfd(watch.mailbox.as_raw_fd(), sys::POLLIN));
             }
@@ -389,6 +396,23 @@ impl Agent {
             }
             Down::Names { slot, ticket, result } => {
                 self.door.answer(slot as usize, &Answer::Names { ticket, result });
+                Ok(())
+            }
+            Down::Deaths(dead) => {
+                self.hear_of_deaths(&dead);
+                Ok(())
+            }
+            Down::Revoke(context) => {
+                self.hear_of_revoked(context);
+                Ok(())
+            }
+            Down::Voted { slots, vote, ballots } => {
+                let said = Answer::Voted { vote, ballots };
+                slots.iter().for_each(|&slot| self.door.answer_surely(slot as usize, &said));
+                Ok(())
+            }
+            Down::End(slot) => {
+                self.end_rank(slot as usize);
                 Ok(())
             }
             Down::Heartbeat => Ok(()),

@@ -17,8 +17,10 @@ use oxmpi_boot::handshake::{End, Key};
 use oxmpi_boot::network::{NodePort, describe};
 use oxmpi_boot::requests::Answer;
 
+use super::going_on::LocalDeaths;
 use super::{Agent, JobSecret, Phase};
 use crate::branch::{Branches, heartbeat};
+use crate::deaths::News;
 use crate::forward::AgentWires;
 use crate::hosts;
 use crate::node_port;
@@ -121,6 +123,11 @@ impl Agent {
                     self.tell(&Up::ConnectBack { to: to.node, order });
                 }
                 RequestKind::Names { ticket, what } => self.tell(&Up::Names { slot: slot as u32, ticket, what }),
+                RequestKind::Vote { vote, members, ballot } => {
+                    self.tell(&Up::Vote { slot: slot as u32, vote, members, ballot });
+                }
+                RequestKind::Revoke { context } => self.tell(&Up::Revoke(context)),
+                RequestKind::LinkBroken { rank, why } => self.tell(&Up::LinkBroken { slot: slot as u32, rank, why }),
             }
         }
         self.door.work(now);
@@ -176,6 +183,15 @@ impl Agent {
         match started {
             Ok(Running { ranks, trouble, mailbox, kept, said }) => {
                 self.told_live = ranks.list.len();
+                if self.settings.keep_going {
+                    match News::of(&ranks) {
+                        Ok(news) => self.deaths = Some(LocalDeaths { news, untold: ranks.list.len() }),
+                        Err(error) => {
+                            let text = format!("cannot watch the ranks: {error}");
+                            self.tell_trouble(Refusal { text, status: 1 });
+                        }
+                    }
+                }
                 let mut watch = Watch::new(ranks, mailbox, self.host.clone(), Vec::new());
                 self.branches.pids().for_each(|pid| watch.do_not_count(pid));
                 if let Some(refusal) = trouble {

@@ -38,9 +38,8 @@ impl Agent {
             for (pid, status) in watch.take_others_ended() {
                 self.branches.ended(pid, status, now);
             }
-            if let Some(death) = failed.first() {
-                self.fail(death);
-            }
+            let most = if self.settings.keep_going { failed.len() } else { 1 };
+            failed.iter().take(most).for_each(|death| self.fail(death));
         } else {
             while let Some(pid) = sys::ended_child() {
                 match sys::reap(pid) {
@@ -61,10 +60,13 @@ impl Agent {
             // The others do not need it any more.
             return self.tell(&Up::FailedLate(rank));
         }
+        if self.settings.keep_going {
+            return self.go_on_after(death);
+        }
         self.tell_failure(rank);
     }
 
-    fn tell_failure(&mut self, rank: Box<FailedRank>) {
+    pub(super) fn tell_failure(&mut self, rank: Box<FailedRank>) {
         self.told_failure = true;
         self.tell_live();
         self.tell(&Up::Failed(rank));
@@ -73,7 +75,11 @@ impl Agent {
     /// A rank that ended without calling `MPI_Init` may be awaited on other nodes; and ranks here may wait for one of
     /// another node.
     fn look_for_missing(&mut self, now: Instant) {
+        // A job that goes on goes on without it.
         let Phase::Running(watch, _) = &self.phase else { return };
+        if self.settings.keep_going {
+            return;
+        }
         if !self.told_missing
             && let Some(death) = watch.never_came(|_| true)
         {
@@ -99,7 +105,8 @@ impl Agent {
             && running != self.told_live
         {
             self.told_live = running;
-            self.tell(&Up::Live(running as u32));
+            let well = watch.well as u32;
+            self.tell(&Up::Live { running: running as u32, well });
         }
     }
 
@@ -125,7 +132,9 @@ impl Agent {
         self.tell_findings();
         let Phase::Running(watch, _) = &mut self.phase else { return };
         let said = watch.take_said();
-        let ended = watch.live == 0 && {
+        let has_told = self.has_told_deaths();
+        let Phase::Running(watch, _) = &mut self.phase else { return };
+        let ended = watch.live == 0 && has_told && {
             self.reap(now);
             let Phase::Running(watch, _) = &mut self.phase else { return };
             let may_revive = !self.told_failure && !watch.is_stopping();
@@ -237,7 +246,7 @@ impl Agent {
     }
 }
 
-fn failed_rank(watch: &Watch, death: &Death) -> Box<FailedRank> {
+pub(super) fn failed_rank(watch: &Watch, death: &Death) -> Box<FailedRank> {
     let failure = watch.failure(death, 0);
     Box::new(FailedRank {
         rank: failure.rank as u32,

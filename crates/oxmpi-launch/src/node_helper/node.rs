@@ -265,6 +265,8 @@ impl Node {
                 RequestKind::Listen { ticket } => {
                     Answer::Listening { ticket, at: node_port::listen(&mut self.door, false, &self.listening) }
                 }
+                // Without an mpirun no job goes on after failures.
+                RequestKind::Vote { .. } | RequestKind::Revoke { .. } | RequestKind::LinkBroken { .. } => continue,
                 RequestKind::ConnectBack { number, .. } => {
                     self.door.give_up(number, "only OxMPI's mpirun can ask another host for that");
                     continue;

@@ -96,9 +96,8 @@ pub struct Settings {
     pub check: Check,
     /// What the user wants to see of the job.
     pub recorded: Wanted,
+    /// The ranks go on when some of them die, and are told of it.
     pub keep_going: bool,
-    /// The ranks are told of failures, so the job must be one of which all ranks can be.
-    pub with_ft: bool,
     pub label: Label,
     pub merge_stderr: bool,
     pub stdin: Stdin,
@@ -233,16 +232,11 @@ impl Settings {
         if let Some(size) = self.universe_size {
             ["-usize", &size.to_string()].into_iter().for_each(&mut add);
         }
-        if self.tells_of_deaths() {
+        if self.keep_going {
             words.extend(["--with-ft", "ulfm"].map(String::from));
         }
         words.extend(self.spawn_options.iter().cloned());
         words
-    }
-
-    /// The ranks go on when some of them die, and are told of it. On several hosts they only go on.
-    pub fn tells_of_deaths(&self) -> bool {
-        self.keep_going && self.cluster.is_none()
     }
 }
 
@@ -417,11 +411,6 @@ impl Parser {
                 request.settings.cluster = Some(cluster);
             }
         }
-        if request.settings.with_ft && request.settings.cluster.is_some() {
-            return Err(Mistake(
-                "--with-ft works for jobs on one host only; on several hosts the ranks are not told of failures".into(),
-            ));
-        }
         if request.settings.check_hosts {
             if request.settings.cluster.is_none() {
                 return Err(Mistake("--check-hosts needs hosts: --host LIST or --hostfile FILE".into()));
@@ -514,7 +503,7 @@ impl Parser {
             Key::WithFt => {
                 // Open MPI knows both names.
                 values.one_of(&["ulfm", "mpi"])?;
-                (settings.keep_going, settings.with_ft) = (true, true);
+                settings.keep_going = true;
             }
             Key::InitialErrhandler => {
                 let name = values.one_of(&["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"])?;

@@ -86,6 +86,7 @@ impl Key {
                 | Key::ReportBindings
                 | Key::MergeStderr
                 | Key::KeepGoing
+                | Key::WithFt
                 | Key::Quiet
                 | Key::Verbose
         )
@@ -205,14 +206,14 @@ pub const GROUPS: [Group; 7] = [
                 Key::KeepGoing,
                 &["disable-auto-cleanup", "enable-recovery"],
                 &[],
-                "when a rank fails, let the other ranks continue; on one host, the same as --with-ft ulfm",
+                "when a rank fails, let the other ranks continue: the same as --with-ft ulfm",
             ),
             spec(
                 Key::WithFt,
                 &["with-ft"],
                 &["ulfm"],
                 "when ranks die, the others go on: their calls that need a dead rank raise MPIX_ERR_PROC_FAILED, and the status \
-                 is 0 if they end well; on one host only",
+                 is 0 if they end well",
             ),
             spec(
                 Key::InitialErrhandler,

@@ -34,8 +34,8 @@ impl Root<'_> {
     }
 
     /// The agent of a node cannot be reached any more.
-    pub(super) fn lose(&mut self, node: u32, host: &str, text: &str) {
-        let Some(node) = self.nodes.get_mut(node as usize) else { return };
+    pub(super) fn lose(&mut self, number: u32, host: &str, text: &str) {
+        let Some(node) = self.nodes.get_mut(number as usize) else { return };
         let before = std::mem::replace(&mut node.phase, Phase::Lost);
         node.live = 0;
         if matches!(before, Phase::Gone | Phase::Lost) {
@@ -45,6 +45,12 @@ impl Root<'_> {
         let plural = if node.ranks.len() == 1 { "" } else { "s" };
         let via = if node.host == host { String::new() } else { format!(", behind {}", printable(host)) };
         let text = format!("host {} (rank{plural} {ranks}{via}): {}", node.host, printable(text));
+        if before == Phase::Running && self.verdict.is_none() && self.goes_on() {
+            if let Err(BadFrame(what)) = self.go_on_without(number as usize, &text) {
+                self.fail(Verdict::Lost(format!("{text}; the other hosts cannot be told: {what}")), Stop::Failure);
+            }
+            return;
+        }
         self.fail(Verdict::Lost(text), if before == Phase::Running { Stop::Failure } else { Stop::AtOnce });
     }
 
@@ -86,8 +92,16 @@ impl Root<'_> {
             }
             Up::Running { said } => said.iter().for_each(|text| self.say(&printable(text))),
             Up::Ties(ties) => node.ties = ties,
-            Up::Live(live) => node.live = (live as usize).min(node.ranks.len()),
+            Up::Live { running, well } => {
+                node.live = (running as usize).min(node.ranks.len());
+                node.well = (well as usize).min(node.ranks.len());
+            }
             Up::Failed(failed) => self.on_failure(*failed),
+            Up::FailedAlone { rank, ended, is_no_mpi } => self.on_lone_failure(*rank, ended, is_no_mpi),
+            Up::Deaths(dead) => self.on_deaths(number, dead)?,
+            Up::Vote { slot, vote, members, ballot } => self.on_vote((number, slot), vote, members, ballot)?,
+            Up::Revoke(context) => self.branches.send(EVERY_NODE, &Down::Revoke(context))?,
+            Up::LinkBroken { slot, rank, why } => self.on_broken_link((number, slot), rank, &why),
             Up::FailedLate(mut failed) => {
                 failed.text = printable(&failed.text);
                 self.late.get_or_insert(*failed);

@@ -46,12 +46,8 @@ impl Root<'_> {
     pub(super) fn on_failure(&mut self, mut failed: FailedRank) {
         failed.text = printable(&failed.text);
         let live = self.live();
-        if self.settings.keep_going {
-            self.verdict.get_or_insert(Verdict::Failed(failed, 0));
-        } else {
-            let how = if failed.quiet { Stop::QuietFailure } else { Stop::Failure };
-            self.fail(Verdict::Failed(failed, live), how);
-        }
+        let how = if failed.quiet { Stop::QuietFailure } else { Stop::Failure };
+        self.fail(Verdict::Failed(failed, live), how);
     }
 
     /// A job that ranks have spawned failed while it was connected to them.
@@ -153,6 +149,7 @@ impl Root<'_> {
     }
 
     pub(super) fn on_time(&mut self, now: Instant) {
+        self.end_cut_off(now);
         if self.time_limit.is_some_and(|at| at <= now) {
             self.time_limit = None;
             if self.stopped_at.is_none() {
@@ -234,6 +231,7 @@ impl Root<'_> {
         match &self.verdict {
             None if let Some(late) = &self.late => (Some(late.text.clone()), late.status & 0xff),
             None if self.bad_child != 0 => (None, self.bad_child),
+            None if let Some(status) = self.status_after_deaths() => (None, status),
             None => (None, i32::from(!self.all_well)),
             Some(Verdict::Failed(failed, others)) => {
                 (Some(format!("{}{}", failed.text, report::stopped(*others))), failed.status & 0xff)

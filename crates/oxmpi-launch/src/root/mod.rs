@@ -6,6 +6,7 @@
 mod agents;
 mod deadlocks;
 mod ending;
+mod going_on;
 mod parents;
 mod streams;
 
@@ -31,6 +32,7 @@ use crate::start::{self, Refusal};
 use crate::sys;
 use deadlocks::HostRests;
 use ending::{END, Verdict};
+use going_on::GoingOn;
 
 /// Runs a job to its end and returns the exit status of `mpirun`. `spawned` is set for a job that `MPI_Comm_spawn` of
 /// another job started.
@@ -128,6 +130,10 @@ struct Root<'a> {
     program: String,
     /// The agents were told to start the ranks.
     has_run: bool,
+    /// Deaths and votes, if the job goes on when ranks die.
+    going_on: GoingOn,
+    /// Seconds after which a silent agent is lost; 0: never.
+    host_timeout: u32,
 }
 
 struct Node {
@@ -136,6 +142,8 @@ struct Node {
     phase: Phase,
     /// Ranks that have not ended.
     live: usize,
+    /// Ranks that have ended well.
+    well: usize,
     machine: Option<Machine>,
     address: Option<NodeAddresses>,
     /// `mpirun` has tried to start its agent because another agent could not.
@@ -181,6 +189,7 @@ impl<'a> Root<'a> {
                 ranks: ranks.clone(),
                 phase: Phase::Starting,
                 live: ranks.len(),
+                well: 0,
                 machine: None,
                 address: None,
                 tried_here: false,
@@ -226,6 +235,8 @@ impl<'a> Root<'a> {
             spawned: None,
             told_missing: false,
             has_run: false,
+            going_on: GoingOn::default(),
+            host_timeout: plan.host_timeout,
             program: request.blocks.first().map_or(String::new(), |block| block.program.to_string_lossy().into_owned()),
         };
         events.into_iter().for_each(|event| root.on_event(event, Instant::now()));

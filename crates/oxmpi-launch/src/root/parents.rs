@@ -22,7 +22,7 @@ impl Root<'_> {
         }
         match news {
             News::Unwanted => self.fail(Verdict::Unwanted, Stop::AtOnce),
-            News::Bereft if self.is_connected() => {
+            News::Bereft if self.is_connected() && !self.settings.keep_going => {
                 self.fail(Verdict::Orphaned(report::orphaned(root, self.live())), Stop::Failure);
             }
             News::Bereft | News::Nothing => {}

@@ -48,8 +48,8 @@ pub struct Connection {
     failure: Option<Error>,
     /// Locks that are waited for.
     waiting: Vec<Waiting>,
-    /// Locks that are held: window, rank, exclusive.
-    held: Vec<(u64, u32, bool)>,
+    /// Locks that are held.
+    held: Vec<HeldLock>,
     /// Windows that this rank of the node has registered, with its rank.
     registered: Vec<(u64, u32)>,
     /// The next request needs something that another process holds.
@@ -62,6 +62,14 @@ struct Waiting {
     /// When it began, or when the origin was last told who holds the lock.
     since: Instant,
     told: Option<Held>,
+}
+
+/// A lock of a rank of a window that the origin, another one, holds.
+struct HeldLock {
+    window: u64,
+    rank: u32,
+    exclusive: bool,
+    origin: u32,
 }
 
 /// A lock that is not free after this time is worth a word about who holds it.
@@ -144,11 +152,19 @@ impl Connection {
                 });
             }
         }
-        for (number, rank, exclusive) in std::mem::take(&mut self.held) {
+        for HeldLock { window: number, rank, exclusive, origin } in std::mem::take(&mut self.held) {
+            // The next one that wants the lock shall hear that what it protects may be half done.
+            if exclusive && node.goes_on() {
+                if let Ok(window) = node.window(number) {
+                    window.note_lost(origin);
+                    node.wake_all(&window);
+                }
+                continue;
+            }
             release(node, number, rank, exclusive);
         }
         for (number, rank) in std::mem::take(&mut self.registered) {
-            node.unregister(number, rank);
+            node.lose(number, rank);
         }
     }
 
@@ -346,7 +362,9 @@ impl Connection {
 
     fn granted(&mut self, window: &ServedWindow, request: &Request) {
         let exclusive = request.flags & EXCLUSIVE != 0;
-        self.held.extend(lock_words(window, request).map(|rank| (request.window, rank as u32, exclusive)));
+        let held =
+            |rank: usize| HeldLock { window: request.window, rank: rank as u32, exclusive, origin: request.origin };
+        self.held.extend(lock_words(window, request).map(held));
         self.answer(request, MPI_SUCCESS);
     }
 
@@ -360,6 +378,15 @@ impl Connection {
             };
             *tries = tries.saturating_add(1);
             if let Err(rank) = take(&window, request, *tries < POLITE_TRIES) {
+                if node.goes_on()
+                    && let Err(error) = window.take_from_lost(rank)
+                {
+                    lock_words(&window, request)
+                        .for_each(|rank| window.control.lock(rank).end_waiting(request.flags & EXCLUSIVE != 0));
+                    node.wake_all(&window);
+                    self.fail(request, error);
+                    return false;
+                }
                 if since.elapsed() >= WORTH_A_WORD && self.unsent() <= MOST_UNSENT {
                     let owner = window.control.lock(rank).owner().map(|owner| owner as u32);
                     let held = Held { rank: rank as u32, owner };
@@ -380,9 +407,9 @@ impl Connection {
 
     fn unlock(&mut self, node: &ServedNode, number: u64, ranks: &[u32]) -> Result<()> {
         for &rank in ranks {
-            let held = self.held.iter().position(|&(window, of, _)| (window, of) == (number, rank));
+            let held = self.held.iter().position(|held| (held.window, held.rank) == (number, rank));
             let Some(index) = held else { bail!(MPI_ERR_RMA_SYNC, "rank {rank} is not locked by this process") };
-            let (_, _, exclusive) = self.held.swap_remove(index);
+            let HeldLock { exclusive, .. } = self.held.swap_remove(index);
             release(node, number, rank, exclusive);
         }
         Ok(())

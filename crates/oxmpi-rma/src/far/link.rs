@@ -32,6 +32,8 @@ const NAP: Duration = Duration::from_millis(100);
 
 /// Time for the agents to say why a connection has ended.
 const FIRST_WORD: Duration = Duration::from_secs(3);
+/// In a job that goes on, a host that is lost is known within this time.
+const LAST_WORD: Duration = Duration::from_secs(12);
 
 pub struct Link {
     stream: TcpStream,
@@ -59,7 +61,12 @@ pub struct Link {
     watchers: u32,
     /// Whether a wait may poll before it sleeps.
     pub may_spin: bool,
+    /// Whether all processes that the agent serves have ended, in a job that goes on when some do.
+    pub is_deserted: Option<IsDeserted>,
 }
+
+/// Whether nobody is left on a node.
+pub type IsDeserted = Box<dyn Fn() -> bool + Send + Sync>;
 
 // SAFETY: the keys of `types` are addresses that are compared and never dereferenced; all else is `Send` already.
 unsafe impl Send for Link {}
@@ -97,6 +104,7 @@ impl Link {
             broken: None,
             watchers: 0,
             may_spin: true,
+            is_deserted: None,
         })
     }
 
@@ -307,13 +315,23 @@ impl Link {
     fn lost(&mut self, why: &io::Error) -> Error {
         let text =
             format!("the connection to {}, which executes one-sided operations there, has ended: {why}", self.name);
-        let error = Error::new(MPI_ERR_PROC_ABORTED, text);
+        let class = if self.is_deserted.is_some() { MPIX_ERR_PROC_FAILED } else { MPI_ERR_PROC_ABORTED };
+        let error = Error::new(class, text);
         if self.broken.is_none() {
-            // The agents know why, and end the job; their word is better than this error.
-            std::thread::sleep(FIRST_WORD);
+            self.await_first_word();
         }
         self.sinks.clear();
         self.broken.get_or_insert(error).clone()
+    }
+
+    /// The agents know why a connection has ended, and end the job; their word is better than an error. In a job that goes on
+    /// they say who has died.
+    fn await_first_word(&self) {
+        let Some(is_deserted) = &self.is_deserted else { return std::thread::sleep(FIRST_WORD) };
+        let since = Instant::now();
+        while !is_deserted() && since.elapsed() < LAST_WORD {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Waits for the agent: polls for a moment, then sleeps for the socket.
@@ -331,6 +349,9 @@ impl Link {
                 continue;
             }
             self.sleep()?;
+            if self.broken.is_none() && self.is_deserted.as_ref().is_some_and(|is_deserted| is_deserted()) {
+                return Err(self.lost(&io::Error::other("its host is lost, or all processes there have ended")));
+            }
         }
     }
 

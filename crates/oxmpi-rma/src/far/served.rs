@@ -13,7 +13,7 @@ use oxmpi_base::cma::{self, Piece};
 use oxmpi_base::pid::Pid;
 use oxmpi_base::segment::{PAGE, Segment};
 use oxmpi_base::wait::{self, WakeFence};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -23,6 +23,8 @@ pub struct ServedNode {
     segment: Arc<Segment>,
     fence: WakeFence,
     windows: RwLock<HashMap<u64, Arc<ServedWindow>>>,
+    /// Windows of which all ranks of this node have ended, in a job that goes on.
+    lost: RwLock<BTreeSet<u64>>,
 }
 
 /// A window, as far as ranks of this node have registered it.
@@ -32,6 +34,8 @@ pub struct ServedWindow {
     pub(super) block_shift: u32,
     ranks: usize,
     members: RwLock<HashMap<u32, Arc<ServedMember>>>,
+    /// Ranks of the window, of any node, that have ended and left locks or memory behind, in a job that goes on.
+    lost: RwLock<BTreeSet<u32>>,
     mapping: Mapping,
 }
 
@@ -62,12 +66,18 @@ const MOST_RANKS: u32 = 1 << 16;
 impl ServedNode {
     /// The agent of the node whose segment this is. Registers the process for the barriers of sleepers.
     pub fn new(segment: Arc<Segment>) -> ServedNode {
-        ServedNode { segment, fence: wait::register(), windows: RwLock::default() }
+        ServedNode { segment, fence: wait::register(), windows: RwLock::default(), lost: RwLock::default() }
     }
 
     pub(super) fn window(&self, number: u64) -> Result<Arc<ServedWindow>> {
         let windows = self.windows.read().unwrap_or_else(PoisonError::into_inner);
         windows.get(&number).cloned().ok_or_else(|| {
+            if self.lost.read().unwrap_or_else(PoisonError::into_inner).contains(&number) {
+                return Error::new(
+                    MPIX_ERR_PROC_FAILED,
+                    "all ranks of the window on the node of the target have ended",
+                );
+            }
             Error::new(MPI_ERR_WIN, "the window does not exist on the node of the target; it may have been freed")
         })
     }
@@ -99,6 +109,26 @@ impl ServedNode {
         if is_empty {
             windows.remove(&number);
         }
+    }
+
+    /// Whether the processes of the job go on when some of them die.
+    pub(super) fn goes_on(&self) -> bool {
+        self.segment.goes_on()
+    }
+
+    /// The process of a rank has ended without taking back its part of a window.
+    pub(super) fn lose(&self, number: u64, rank: u32) {
+        if self.goes_on()
+            && let Ok(window) = self.window(number)
+        {
+            window.note_lost(rank);
+            self.unregister(number, rank);
+            if self.window(number).is_err() {
+                self.lost.write().unwrap_or_else(PoisonError::into_inner).insert(number);
+            }
+            return;
+        }
+        self.unregister(number, rank);
     }
 
     /// Whether the agent can read a word of a rank's memory.
@@ -159,7 +189,15 @@ impl ServedWindow {
         // and the ranks' own copies access, and the mapping lives as long as the window.
         let control = unsafe { Control::new(mapping.base(), ranks, told.dynamic) };
         let (dynamic, block_shift) = (told.dynamic, u32::from(told.block_shift));
-        Ok(ServedWindow { control, dynamic, block_shift, ranks, members: RwLock::default(), mapping })
+        Ok(ServedWindow {
+            control,
+            dynamic,
+            block_shift,
+            ranks,
+            members: RwLock::default(),
+            lost: RwLock::default(),
+            mapping,
+        })
     }
 
     fn add(&self, segment: &Segment, rank: u32, slot: usize, told: &Registration) -> Result<()> {
@@ -186,6 +224,9 @@ impl ServedWindow {
     pub(super) fn member(&self, rank: u32) -> Result<Arc<ServedMember>> {
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
         members.get(&rank).cloned().ok_or_else(|| {
+            if self.lost.read().unwrap_or_else(PoisonError::into_inner).contains(&rank) {
+                return Error::new(MPIX_ERR_PROC_FAILED, format!("rank {rank} of the window has ended"));
+            }
             Error::new(MPI_ERR_RANK, format!("rank {rank} of the window is not on the node that was asked"))
         })
     }
@@ -196,6 +237,21 @@ impl ServedWindow {
             bail!(MPI_ERR_RANK, "rank {rank} does not exist in the window, which has {} ranks", self.ranks);
         }
         Ok(rank as usize)
+    }
+
+    pub(super) fn note_lost(&self, rank: u32) {
+        self.lost.write().unwrap_or_else(PoisonError::into_inner).insert(rank);
+    }
+
+    /// Takes the lock of a rank away from those that have ended. An error says that what one of them was changing may be half
+    /// done.
+    pub(super) fn take_from_lost(&self, target: usize) -> Result<()> {
+        for &rank in self.lost.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            if self.control.take_from_dead(target, rank as usize).is_err() {
+                bail!(MPIX_ERR_PROC_FAILED, "rank {rank} of the window has ended with the lock of rank {target}");
+            }
+        }
+        Ok(())
     }
 
     /// The ranks on this node, in order.

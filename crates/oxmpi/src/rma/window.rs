@@ -526,7 +526,11 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     if is_first && deserted {
         guard.engine.node_mut().release(area);
     }
-    flushed
+    match flushed {
+        // Nobody waits for what the dead have not done.
+        Err(error) if alone && error.is_survivable() => Ok(()),
+        flushed => flushed,
+    }
 }
 
 /// Checks a displacement unit.

@@ -1,0 +1,205 @@
+//! A job on several hosts that goes on when ranks die (`--with-ft`). `mpirun` puts what the agents tell into one order, and tells
+//! all of them in that order: which processes have ended, what was revoked, and what the members of a vote have said. A host
+//! that is lost is the end of all its processes; what it says later is not heard.
+//!
+//! A vote is over when each member has sent its ballot or has ended. All that survive get the same ballots, and know of the
+//! ends that have decided it, because those were told before. So they conclude the same, whoever dies when. `mpirun` is the one
+//! process that must not die, and that is so in any case: all agents end with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use oxmpi_agent::frame::{BadFrame, EVERY_NODE};
+use oxmpi_agent::message::{DeadRank, Down, FailedRank, Stop};
+use oxmpi_boot::requests::{Ballots, MOST_BALLOTS, SentBallot, VoteId};
+
+use super::ending::Verdict;
+use super::{Phase, Root};
+use crate::report::{self, printable};
+use crate::spawned::Spawned;
+
+/// Two ranks whose link is broken have this long to be told that one of them has died, beyond the time after which a silent
+/// host is lost.
+const BROKEN: Duration = Duration::from_secs(3);
+
+/// What has happened to the job.
+#[derive(Default)]
+pub(super) struct GoingOn {
+    /// The world ranks that have ended.
+    ended: BTreeSet<u32>,
+    /// The last failure.
+    pub last: Option<FailedRank>,
+    votes: BTreeMap<VoteId, Poll>,
+    /// Links between ranks that have broken, and since when.
+    broken: Vec<BrokenLink>,
+}
+
+/// A link between two ranks that has broken although nobody is known to have died.
+struct BrokenLink {
+    ranks: [u32; 2],
+    since: Instant,
+    why: String,
+}
+
+/// A vote that is not over.
+struct Poll {
+    /// World ranks, in the order of the communicator.
+    members: Vec<u32>,
+    ballots: BTreeMap<u32, SentBallot>,
+}
+
+impl Root<'_> {
+    /// Whether the other ranks go on when one fails. A spawned job that the root has not taken ends, so that the root hears of
+    /// the failure.
+    pub(super) fn goes_on(&self) -> bool {
+        self.settings.keep_going && self.has_run && self.spawned.as_ref().is_none_or(Spawned::is_taken)
+    }
+
+    /// A rank has failed, and the others go on.
+    pub(super) fn on_lone_failure(&mut self, mut failed: FailedRank, ended: u32, is_no_mpi: bool) {
+        failed.text = printable(&failed.text);
+        if self.verdict.is_some() {
+            return;
+        }
+        if !self.goes_on() {
+            let live = self.live();
+            return self.fail(Verdict::Failed(failed, live), Stop::Failure);
+        }
+        if is_no_mpi {
+            // Its status counts.
+            self.late.get_or_insert(failed);
+            return;
+        }
+        let (ended, others) = (ended as usize, self.live());
+        let is_last = others <= ended && self.well() == 0;
+        self.say(&format!("{}{}", failed.text, report::go_on(ended, others.saturating_sub(ended), is_last)));
+        self.going_on.last = Some(failed);
+    }
+
+    /// The ranks that have ended well.
+    pub(super) fn well(&self) -> usize {
+        self.nodes.iter().map(|node| node.well).sum()
+    }
+
+    /// A host is lost: all its ranks have failed.
+    pub(super) fn go_on_without(&mut self, number: usize, text: &str) -> Result<(), BadFrame> {
+        let others = self.live();
+        let is_last = others == 0 && self.well() == 0;
+        self.say(&format!("{text}{}", report::go_on(0, others, is_last)));
+        let ranks = self.nodes[number].ranks.clone();
+        let dead: Vec<DeadRank> = ranks.iter().map(|&rank| DeadRank { rank, has_left: false, status: 0 }).collect();
+        let rank = ranks.first().copied().unwrap_or(0);
+        self.going_on.last = Some(FailedRank { rank, text: text.into(), status: 1, quiet: false });
+        self.on_deaths(number, dead)
+    }
+
+    /// Processes of a node have ended.
+    pub(super) fn on_deaths(&mut self, number: usize, dead: Vec<DeadRank>) -> Result<(), BadFrame> {
+        let ranks = &self.nodes[number].ranks;
+        if let Some(stranger) = dead.iter().find(|dead| !ranks.contains(&dead.rank)) {
+            return Err(BadFrame(format!("rank {} is on another host", stranger.rank)));
+        }
+        let ended = &mut self.going_on.ended;
+        let new: Vec<DeadRank> = dead.into_iter().filter(|dead| ended.insert(dead.rank)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        self.branches.send(EVERY_NODE, &Down::Deaths(new))?;
+        // Everybody has been told before a vote ends because of it.
+        let ids: Vec<VoteId> = self.going_on.votes.keys().copied().collect();
+        ids.into_iter().try_for_each(|id| self.end_vote(id))
+    }
+
+    /// A rank votes.
+    pub(super) fn on_vote(
+        &mut self,
+        (number, slot): (usize, u32),
+        id: VoteId,
+        members: Vec<(u32, u32)>,
+        ballot: SentBallot,
+    ) -> Result<(), BadFrame> {
+        let Some(&rank) = self.nodes[number].ranks.get(slot as usize) else {
+            return Err(BadFrame(format!("there is no slot {slot}")));
+        };
+        if self.going_on.ended.contains(&rank) {
+            // It counts as absent at all.
+            return Ok(());
+        }
+        let size = self.size as u64;
+        if members.iter().any(|&(first, count)| u64::from(first) + u64::from(count) > size)
+            || members.len() as u64 > size
+        {
+            return Err(BadFrame("a vote has members that the job does not have".into()));
+        }
+        let expand = || members.iter().flat_map(|&(first, count)| first..first + count).collect();
+        let poll =
+            self.going_on.votes.entry(id).or_insert_with(|| Poll { members: expand(), ballots: BTreeMap::new() });
+        poll.ballots.insert(rank, ballot);
+        self.end_vote(id)
+    }
+
+    /// Tells the members of a vote what all have said, if it is over.
+    fn end_vote(&mut self, id: VoteId) -> Result<(), BadFrame> {
+        let GoingOn { votes, ended, .. } = &mut self.going_on;
+        let is_over =
+            |poll: &Poll| poll.members.iter().all(|rank| poll.ballots.contains_key(rank) || ended.contains(rank));
+        if !votes.get(&id).is_some_and(is_over) {
+            return Ok(());
+        }
+        let Some(Poll { members, ballots }) = votes.remove(&id) else { return Ok(()) };
+        let said: Vec<Option<SentBallot>> = members.iter().map(|rank| ballots.get(rank).copied()).collect();
+        for (node, found) in self.nodes.iter().enumerate().filter(|(_, node)| node.phase == Phase::Running) {
+            let listens = |rank: &u32| ballots.contains_key(rank) && !self.going_on.ended.contains(rank);
+            let slots = found.ranks.iter().enumerate().filter(|(_, rank)| listens(rank));
+            let slots: Vec<u32> = slots.map(|(slot, _)| slot as u32).collect();
+            if slots.is_empty() {
+                continue;
+            }
+            for (index, part) in said.chunks(MOST_BALLOTS).enumerate() {
+                let first = (index * MOST_BALLOTS) as u32;
+                let ballots = Ballots { first, members: members.len() as u32, said: part.to_vec() };
+                self.branches.send(node as u32, &Down::Voted { slots: slots.clone(), vote: id, ballots })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The link between two ranks is broken.
+    pub(super) fn on_broken_link(&mut self, (number, slot): (usize, u32), other: u32, why: &str) {
+        let Some(&rank) = self.nodes[number].ranks.get(slot as usize) else { return };
+        let ranks = [rank.min(other), rank.max(other)];
+        if !self.going_on.broken.iter().any(|known| known.ranks == ranks) {
+            self.going_on.broken.push(BrokenLink { ranks, since: Instant::now(), why: printable(why) });
+        }
+    }
+
+    /// Of two living ranks that have no link any more the higher one is ended: nothing that they have sent each other can be
+    /// relied on.
+    pub(super) fn end_cut_off(&mut self, now: Instant) {
+        if self.going_on.broken.is_empty() {
+            return;
+        }
+        let patience = Duration::from_secs(self.host_timeout.into()) + BROKEN;
+        let ended = &self.going_on.ended;
+        self.going_on.broken.retain(|link| !link.ranks.iter().any(|rank| ended.contains(rank)));
+        let due: Vec<BrokenLink> = self.going_on.broken.extract_if(.., |link| now >= link.since + patience).collect();
+        for BrokenLink { ranks: [lower, higher], why, .. } in due {
+            self.say(&format!("rank {higher} is ended, because it has no connection to rank {lower} any more: {why}"));
+            let place = self.nodes.iter().enumerate().find_map(|(node, found)| {
+                let slot = found.ranks.iter().position(|&rank| rank == higher)?;
+                Some((node as u32, slot as u32))
+            });
+            if let Some((node, slot)) = place {
+                // A message of this length always fits into a frame.
+                let _ = self.branches.send(node, &Down::End(slot));
+            }
+        }
+    }
+
+    /// The status of a job of which no rank has ended the others, if some of its ranks have failed.
+    pub(super) fn status_after_deaths(&self) -> Option<i32> {
+        let failed = self.going_on.last.as_ref()?;
+        let is_spawned = self.spawned.as_ref().is_some_and(Spawned::is_looked_after);
+        Some(if self.well() > 0 || is_spawned { 0 } else { failed.status & 0xff })
+    }
+}
