@@ -52,6 +52,7 @@ impl_launch() {
         oxmpi | oxmpi-base)
             LAUNCH+=("${confine[@]}" "$home/bin/mpirun" -n "$n")
             [ "$where" != pair ] || LAUNCH+=(--bind-to core)
+            [ -z "$WITH_FT" ] || [ "$name" != oxmpi ] || LAUNCH+=(--with-ft ulfm)
             ;;
         mpich)
             LAUNCH+=("${confine[@]}" "$home/bin/mpiexec" -n "$n")
