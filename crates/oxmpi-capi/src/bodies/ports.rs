@@ -39,7 +39,7 @@ pub fn comm_connect(cx: &Call, port_name: Text, info: Info, root: c_int, comm: C
     match at_root(&guard, comm, root, port_name, info) {
         Ok(port) => {
             let patience = Some(port.patience.unwrap_or(PATIENCE));
-            ports::connect(cx, &mut guard, &port.name, comm, root, patience, &mut || Ok(()))
+            ports::connect(cx, &mut guard, &port.name, comm, root, patience)
         }
         Err(error) => ports::refuse(cx, &mut guard, comm, root, error),
     }

@@ -18,6 +18,9 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
+/// The library's own votes on a communicator have a number of their own.
+const TWIN: u32 = 1;
+
 /// The booth of a process of a job.
 struct Segments<'a> {
     process: &'a Process,
@@ -56,7 +59,24 @@ impl Process {
         // SAFETY: this function's condition.
         let bits = unsafe { flag.read() } as u32;
         let ballot = Ballot { kind: AGREE, flag: bits, ..Ballot::default() };
-        self.begin_vote(comm, ballot, Aim::Agree(Flag(flag)))
+        self.begin_vote(comm, 0, ballot, Aim::Agree(Flag(flag)))
+    }
+
+    /// The same for the library itself, apart from the votes of the program.
+    ///
+    /// # Safety
+    /// As of [`Process::begin_agree`].
+    #[expect(unsafe_code, reason = "reads a word of the caller's")]
+    pub unsafe fn begin_settling(&mut self, comm: handle::Comm, flag: *mut c_int) -> Result<Promise> {
+        // SAFETY: this function's condition.
+        let bits = unsafe { flag.read() } as u32;
+        let ballot = Ballot { kind: AGREE, flag: bits, ..Ballot::default() };
+        self.begin_vote(comm, TWIN, ballot, Aim::Agree(Flag(flag)))
+    }
+
+    /// Whether the members of a communicator can vote.
+    pub fn can_vote(&self, comm: handle::Comm) -> bool {
+        self.comm(comm).is_ok_and(|comm| self.members_of(comm).is_ok())
     }
 
     /// Begins to make a communicator of the members that have not failed; its handle is valid when the promise is complete
@@ -71,7 +91,7 @@ impl Process {
         let made = self.add_comm(new)?;
         let aim = Aim::Shrink(Shrinking { made, own: None, asked: None });
         let ballot = Ballot { kind: SHRINK, flag: u32::MAX, ..Ballot::default() };
-        let promise = self.begin_vote(handle, ballot, aim)?;
+        let promise = self.begin_vote(handle, 0, ballot, aim)?;
         Ok((made, promise))
     }
 
@@ -100,9 +120,10 @@ impl Process {
         Ok((members, own))
     }
 
-    fn begin_vote(&mut self, handle: handle::Comm, ballot: Ballot, aim: Aim) -> Result<Promise> {
+    /// `twin`: [`TWIN`] or 0.
+    fn begin_vote(&mut self, handle: handle::Comm, twin: u32, ballot: Ballot, aim: Aim) -> Result<Promise> {
         let comm = self.comm(handle)?;
-        let context = comm.context;
+        let context = comm.context | twin;
         let (members, own) = self.members_of(comm)?;
         let on_nodes = self.hash_if_on_nodes(&members);
         if on_nodes.is_none() {
@@ -148,11 +169,14 @@ impl Process {
     /// A communicator is freed: others may still read what this process has said on it.
     pub(crate) fn leave_votes(&mut self, comm: &Comm) {
         let node = self.engine.node();
-        let has_place = node.home(node.own()).is_some_and(|(segment, slot)| {
-            comm.context != NOT_YET && segment.vote_place(slot.index(), comm.context).is_some()
-        });
-        if has_place {
-            self.old_places.push(OldPlace { context: comm.context, members: comm.everybody().iter().collect() });
+        let has_place = |context: &u32| {
+            let own = node.home(node.own());
+            own.is_some_and(|(segment, slot)| segment.vote_place(slot.index(), *context).is_some())
+        };
+        let contexts = [comm.context, comm.context | TWIN].into_iter();
+        let left: Vec<u32> = contexts.filter(|_| comm.context != NOT_YET).filter(has_place).collect();
+        for context in left {
+            self.old_places.push(OldPlace { context, members: comm.everybody().iter().collect() });
             self.free_old_places();
         }
     }

@@ -5,7 +5,7 @@
 //! Until both have confirmed, either can give up by closing the connection, and the other notices.
 
 use super::LOOK;
-use super::ports::{self, StillThere};
+use super::ports;
 use super::sockets::{INPUT, Socket, pause};
 use super::spawn::orphan::start_helper;
 use oxmpi_abi::constants::*;
@@ -61,18 +61,10 @@ pub fn be_reachable(call: &Call, guard: &mut Guard) -> Result<NodePort> {
 }
 
 /// Calls at a port and waits until its owner accepts.
-pub fn call_at(
-    call: &Call,
-    guard: &mut Guard,
-    name: &str,
-    port: &Port,
-    patience: Option<Duration>,
-    still_there: StillThere<'_>,
-) -> Result<Met> {
+pub fn call_at(call: &Call, guard: &mut Guard, name: &str, port: &Port, patience: Option<Duration>) -> Result<Met> {
     be_reachable(call, guard)?;
     let start = Instant::now();
     let mut check = || {
-        still_there()?;
         let late = patience.filter(|&patience| start.elapsed() >= patience);
         late.map_or(Ok(()), |late| Err(ports::nobody_accepted(name, late)))
     };

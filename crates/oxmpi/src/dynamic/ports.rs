@@ -10,6 +10,7 @@ use super::LOOK;
 use super::contact::{self, Met};
 use super::sockets::Socket;
 use crate::comm;
+use crate::ft;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Error, Result, bail};
@@ -32,6 +33,9 @@ use std::time::{Duration, Instant};
 
 /// A check that a waiting root makes now and then: an error ends the wait.
 pub type StillThere<'a> = &'a mut dyn FnMut() -> Result<()>;
+
+/// The same with a look at this process's own group.
+type MayWait<'a> = &'a mut dyn FnMut(&Process) -> Result<()>;
 
 /// Distinguishes the connections that this process requests.
 static ASKED: AtomicU32 = AtomicU32::new(0);
@@ -88,7 +92,8 @@ pub fn accept(
     root: usize,
     still_there: StillThere<'_>,
 ) -> Result<Comm> {
-    let bridge = is_root(guard, comm, root)?.then(|| await_request(call, guard, port, still_there)).transpose();
+    let may_wait: MayWait<'_> = &mut |process| live(process, comm).and_then(|()| still_there());
+    let bridge = is_root(guard, comm, root)?.then(|| await_request(call, guard, port, may_wait)).transpose();
     finish(call, guard, comm, root, bridge)
 }
 
@@ -101,10 +106,19 @@ pub fn connect(
     comm: Comm,
     root: usize,
     patience: Option<Duration>,
-    still_there: StillThere<'_>,
 ) -> Result<Comm> {
-    let bridge = is_root(guard, comm, root)?.then(|| request(call, guard, port, patience, still_there)).transpose();
+    let may_wait: MayWait<'_> = &mut |process| live(process, comm);
+    let bridge = is_root(guard, comm, root)?.then(|| request(call, guard, port, patience, may_wait)).transpose();
     finish(call, guard, comm, root, bridge)
+}
+
+/// An error if a member of the own group has died, in a job that goes on: the others do not wait for the root then.
+fn live(process: &Process, comm: Comm) -> Result<()> {
+    let found = process.comm(comm)?;
+    match process.dead_member(found).filter(|_| process.engine.node().goes_on()) {
+        None => Ok(()),
+        Some(error) => Err(error),
+    }
 }
 
 /// At a root that cannot take part in [`accept`] or [`connect`]: tells the others, and all get an
@@ -121,6 +135,21 @@ fn is_root(guard: &Guard, comm: Comm, root: usize) -> Result<bool> {
 
 /// Completes the connection: the roots are connected, or one of them failed.
 fn finish(
+    call: &Call,
+    guard: &mut Guard,
+    comm: Comm,
+    root: usize,
+    bridge: Result<Option<Participants>>,
+) -> Result<Comm> {
+    let made = join_as_one(call, guard, comm, root, bridge);
+    ft::all_or_none(call, guard, comm, made, |guard, made| {
+        guard.remove_comm(made)?;
+        guard.leave_foreign();
+        Ok(())
+    })
+}
+
+fn join_as_one(
     call: &Call,
     guard: &mut Guard,
     comm: Comm,
@@ -237,8 +266,8 @@ fn meet_afar(call: &Call, guard: &mut Guard, socket: &Socket, accepts: bool) -> 
     let met = match heard {
         Err(error) => Err(error),
         Ok(_) if name.is_empty() => Ok(None),
-        Ok(_) if accepts => await_request(call, guard, &name, &mut || Ok(())).map(Some),
-        Ok(_) => request(call, guard, &name, Some(JOIN_PATIENCE), &mut || Ok(())).map(Some),
+        Ok(_) if accepts => await_request(call, guard, &name, &mut |_| Ok(())).map(Some),
+        Ok(_) => request(call, guard, &name, Some(JOIN_PATIENCE), &mut |_| Ok(())).map(Some),
     };
     if let Some(name) = opened {
         close_port(guard, &name)?;
@@ -250,7 +279,7 @@ fn meet_afar(call: &Call, guard: &mut Guard, socket: &Socket, accepts: bool) -> 
 const JOIN_PATIENCE: Duration = Duration::from_secs(60);
 
 /// At the accepting root: waits for a connection request.
-fn await_request(call: &Call, guard: &mut Guard, name: &str, still_there: StillThere<'_>) -> Result<Participants> {
+fn await_request(call: &Call, guard: &mut Guard, name: &str, may_wait: MayWait<'_>) -> Result<Participants> {
     let port = parse(name)?;
     let is_open = |process: &Process| process.engine.node().is_port_open(process.engine.node().own(), port.number);
     if port.owner != guard.engine.node().own_id() || !is_open(guard) {
@@ -259,7 +288,7 @@ fn await_request(call: &Call, guard: &mut Guard, name: &str, still_there: StillT
     guard.leave_foreign();
     // The connecting process is known before any object names it.
     guard.joining += 1;
-    let asked = await_any(call, guard, name, port.number, still_there);
+    let asked = await_any(call, guard, name, port.number, may_wait);
     guard.joining -= 1;
     asked
 }
@@ -271,13 +300,7 @@ enum Request {
 }
 
 /// Takes the next request at an open port, unless its process has died in the meantime.
-fn await_any(
-    call: &Call,
-    guard: &mut Guard,
-    name: &str,
-    number: u32,
-    still_there: StillThere<'_>,
-) -> Result<Participants> {
+fn await_any(call: &Call, guard: &mut Guard, name: &str, number: u32, may_wait: MayWait<'_>) -> Result<Participants> {
     let is_open = |process: &Process| process.engine.node().is_port_open(process.engine.node().own(), number);
     let pattern = Pattern { context: PORTS, source: MPI_ANY_SOURCE, tag: number as i32 };
     loop {
@@ -285,7 +308,7 @@ fn await_any(
         // SAFETY: the word lives until the end of this iteration, when the receive has ended or was
         // cancelled.
         let op = guard.engine.recv(pattern, unsafe { word.lend_to_write() });
-        let what = Asking::new(LOOK, |process: &mut Process| match still_there() {
+        let what = Asking::new(LOOK, |process: &mut Process| match may_wait(process) {
             Ok(()) if is_open(process) => None,
             Ok(()) => Some(Error::new(MPI_ERR_PORT, format!("the port \"{name}\" was closed while this call waited"))),
             Err(error) => Some(error),
@@ -335,7 +358,7 @@ fn request(
     guard: &mut Guard,
     name: &str,
     patience: Option<Duration>,
-    still_there: StillThere<'_>,
+    may_wait: MayWait<'_>,
 ) -> Result<Participants> {
     let port = parse(name)?;
     let (asks, owner) = (guard.engine.node().own_id(), port.owner);
@@ -349,7 +372,7 @@ fn request(
     };
     if !is_near {
         guard.joining += 1;
-        let met = contact::call_at(call, guard, name, &port, patience, still_there);
+        let met = contact::call_at(call, guard, name, &port, patience);
         guard.joining -= 1;
         return met.map(|Met { peer, attempt }| bridge(guard, peer, asks, attempt));
     }
@@ -359,7 +382,7 @@ fn request(
     };
     // Until an object names the owner.
     guard.joining += 1;
-    let asked = ask(call, guard, name, (peer, port.number), patience, still_there);
+    let asked = ask(call, guard, name, (peer, port.number), patience, may_wait);
     guard.joining -= 1;
     if asked.is_err() {
         guard.leave_foreign();
@@ -389,7 +412,7 @@ fn ask(
     name: &str,
     (peer, port): (Peer, u32),
     patience: Option<Duration>,
-    still_there: StillThere<'_>,
+    may_wait: MayWait<'_>,
 ) -> Result<u32> {
     let is_open = |process: &mut Process| {
         process.look_for_dead();
@@ -410,7 +433,7 @@ fn ask(
     let buf = unsafe { word.lend() };
     let Some(op) = guard.engine.send(Mode::Synchronous, &route, buf) else { return Ok(attempt) };
     let what = Asking::new(patience.unwrap_or(LOOK).min(LOOK), |process: &mut Process| {
-        if let Err(error) = still_there() {
+        if let Err(error) = may_wait(process) {
             return Some(error);
         }
         if !is_open(process) {

@@ -3,9 +3,9 @@
 
 use crate::comm;
 use crate::group;
-use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_ARG, MPI_GROUP_EMPTY};
+use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_ERR_ARG, MPI_GROUP_EMPTY, MPIX_ERR_PROC_FAILED};
 use oxmpi_abi::handle::{Comm, File, Group, Request, Win};
-use oxmpi_abi::{Result, bail};
+use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::contexts::SplitArgs;
@@ -143,6 +143,33 @@ fn await_vote(cx: &Call, guard: &mut Guard, promise: &Promise) -> Result<()> {
         None => Ok(()),
         Some(error) => Err(error),
     }
+}
+
+/// The end of a step of a collective call that either all members of a communicator take that live, or none: one that has taken
+/// it alone takes it back. Only jobs that go on after failures need that. Votes of the program's own do not mix with it.
+pub fn all_or_none<T, E: From<Error>>(
+    cx: &Call,
+    guard: &mut Guard,
+    comm: Comm,
+    taken: Result<T, E>,
+    take_back: impl FnOnce(&mut Guard, T) -> Result<()>,
+) -> Result<T, E> {
+    if !guard.engine.node().goes_on() || !guard.can_vote(comm) {
+        return taken;
+    }
+    let flag = Cell::new(c_int::from(taken.is_ok()));
+    // SAFETY: the word outlives this call, which returns when the promise is complete.
+    let promise = unsafe { guard.begin_settling(comm, flag.as_ptr())? };
+    let agreed = await_vote(cx, guard, &promise);
+    let taken = taken?;
+    if agreed.is_ok() && flag.get() != 0 {
+        return Ok(taken);
+    }
+    take_back(guard, taken)?;
+    agreed?;
+    let dead = guard.dead_member(guard.comm(comm)?);
+    let failed = || Error::new(MPIX_ERR_PROC_FAILED, "the call has failed at another process, because one has ended");
+    Err(dead.unwrap_or_else(failed).into())
 }
 
 pub fn win_revoke(cx: &Call, win: Win) -> Result<()> {

@@ -11,6 +11,7 @@ mod soft;
 
 use super::ports;
 use crate::comm;
+use crate::ft;
 use orders::Orders;
 use orphan::Child;
 use oxmpi_abi::constants::*;
@@ -75,7 +76,8 @@ pub fn spawn(
             Ok(orders) => Attempt::begin(call, guard, orders).map_err(|error| Refusal { error, most: orders.most() }),
             Err(refusal) => Err(refusal.clone()),
         });
-        let counts = announce(call, guard, comm, root, attempt.as_ref())?;
+        let announced = announce(call, guard, comm, root, attempt.as_ref());
+        let counts = ft::all_or_none(call, guard, comm, announced, |_, _| Ok(()))?;
         if counts.iter().all(|count| count.spawned == 0) {
             return Ok(Spawned { intercomm: empty_remote_group(call, guard, comm)?, counts });
         }
@@ -174,7 +176,7 @@ pub fn join_parents(call: &Call) -> Result<()> {
     let participants = guard.comm_mut(MPI_COMM_WORLD)?.participants(own)?;
     comm::run_agreement(call, &mut guard, |io| async move { io.all(&participants, true).await })?;
     // If they do not wait any more, `mpirun` ends this process.
-    let parent = ports::connect(call, &mut guard, &port, MPI_COMM_WORLD, 0, None, &mut || Ok(()))?;
+    let parent = ports::connect(call, &mut guard, &port, MPI_COMM_WORLD, 0, None)?;
     guard.comm_mut(parent)?.name = b"MPI_COMM_PARENT".to_vec();
     guard.parent = parent;
     Ok(())
