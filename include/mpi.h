@@ -112,6 +112,13 @@ typedef void MPI_T_event_free_cb_function(MPI_T_event_registration event_registr
 typedef void MPI_T_event_dropped_cb_function(MPI_Count count, MPI_T_event_registration event_registration,
     int source_index, MPI_T_cb_safety cb_safety, void *user_data);
 typedef void MPI_Handler_function(MPI_Comm *comm, int *error_code, ...);
+typedef void MPIX_User_function_x(void *invec, void *inoutvec, MPI_Count len, MPI_Datatype datatype,
+    void *extra_state);
+typedef void MPIX_Comm_errhandler_function_x(MPI_Comm comm, int error_code, void *extra_state);
+typedef void MPIX_File_errhandler_function_x(MPI_File file, int error_code, void *extra_state);
+typedef void MPIX_Win_errhandler_function_x(MPI_Win win, int error_code, void *extra_state);
+typedef void MPIX_Session_errhandler_function_x(MPI_Session session, int error_code, void *extra_state);
+typedef void MPIX_Destructor_function(void *extra_state);
 
 /* Older names of the same types. */
 typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
@@ -1724,6 +1731,20 @@ int MPIX_Query_ulfm_support(int *flag);
 int MPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
 int MPIX_Win_revoke(MPI_Win win);
 
+/* ---- Functions of the program with an extra state ---- */
+
+/* Not part of the standard ABI. */
+int MPIX_Comm_create_errhandler_x(MPIX_Comm_errhandler_function_x *comm_errhandler_fn_x,
+    MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+int MPIX_File_create_errhandler_x(MPIX_File_errhandler_function_x *file_errhandler_fn_x,
+    MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+int MPIX_Op_create_x(MPIX_User_function_x *user_fn_x, MPIX_Destructor_function *destructor_fn, int commute,
+    void *extra_state, MPI_Op *op);
+int MPIX_Session_create_errhandler_x(MPIX_Session_errhandler_function_x *session_errhandler_fn_x,
+    MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+int MPIX_Win_create_errhandler_x(MPIX_Win_errhandler_function_x *win_errhandler_fn_x,
+    MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+
 /* Where Fortran's ignored statuses lie; not part of the standard ABI. */
 extern MPI_Fint *MPI_F_STATUS_IGNORE;
 extern MPI_Fint *MPI_F_STATUSES_IGNORE;
@@ -2853,6 +2874,20 @@ int PMPIX_File_revoke(MPI_File file);
 int PMPIX_Query_ulfm_support(int *flag);
 int PMPIX_Win_get_failed(MPI_Win win, MPI_Group *failedgrp);
 int PMPIX_Win_revoke(MPI_Win win);
+
+/* ---- Functions of the program with an extra state ---- */
+
+/* Not part of the standard ABI. */
+int PMPIX_Comm_create_errhandler_x(MPIX_Comm_errhandler_function_x *comm_errhandler_fn_x,
+    MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+int PMPIX_File_create_errhandler_x(MPIX_File_errhandler_function_x *file_errhandler_fn_x,
+    MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+int PMPIX_Op_create_x(MPIX_User_function_x *user_fn_x, MPIX_Destructor_function *destructor_fn, int commute,
+    void *extra_state, MPI_Op *op);
+int PMPIX_Session_create_errhandler_x(MPIX_Session_errhandler_function_x *session_errhandler_fn_x,
+    MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+int PMPIX_Win_create_errhandler_x(MPIX_Win_errhandler_function_x *win_errhandler_fn_x,
+    MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
 
 #ifdef __cplusplus
 }

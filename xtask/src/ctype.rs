@@ -34,7 +34,7 @@ pub fn parse(decl: &str) -> CDecl<'_> {
 pub fn rust_param(decl: &str) -> String {
     let c = parse(decl);
     let base = rust_base(c.base);
-    if c.base.ends_with("_function") || c.base.ends_with("_function_c") {
+    if is_callback(c.base) {
         return base;
     }
     let base = match c.inner {
@@ -50,6 +50,11 @@ pub fn rust_param(decl: &str) -> String {
     }
 }
 
+/// Whether a kind or a C type is that of a function of the program.
+pub fn is_callback(name: &str) -> bool {
+    ["_function", "_function_c", "_function_x"].iter().any(|end| name.ends_with(end))
+}
+
 /// The Rust type of a function's return value.
 pub fn rust_base(c_type: &str) -> String {
     match c_type {
@@ -58,7 +63,8 @@ pub fn rust_base(c_type: &str) -> String {
         "void" => "c_void".into(),
         "double" => "f64".into(),
         other => {
-            other.strip_prefix("MPI_").unwrap_or(other).replace("_function", "_fn").split('_').map(capital).collect()
+            let name = other.strip_prefix("MPIX_").or(other.strip_prefix("MPI_")).unwrap_or(other);
+            name.replace("_function", "_fn").split('_').map(capital).collect()
         }
     }
 }
@@ -87,6 +93,7 @@ mod tests {
         assert_eq!(rust_param("const int level"), "c_int");
         assert_eq!(rust_param("MPI_T_pvar_handle *handle"), "*mut TPvarHandle");
         assert_eq!(rust_param("MPI_User_function_c *user_fn"), "UserFnC");
+        assert_eq!(rust_param("MPIX_User_function_x *user_fn"), "UserFnX");
         assert_eq!(rust_param("MPI_T_event_cb_function event_cb_function"), "TEventCbFn");
         assert_eq!(parse("MPI_Fint *MPI_F_STATUS_IGNORE").name, "MPI_F_STATUS_IGNORE");
     }

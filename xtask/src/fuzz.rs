@@ -252,7 +252,7 @@ fn plausible(function: &Function, param: &Param, i: usize) -> String {
     let c = ctype::parse(&param.c_decl);
     let kind = param.kind.as_str();
     let counts = matches!(kind, "count" | "size" | "stride" | "extent" | "length" | "disp_unit" | "byte_size");
-    if kind.ends_with("_function") {
+    if ctype::is_callback(kind) {
         return format!("({} *)do_nothing", c.base);
     }
     if kind == "string" && param.dir == Dir::In && c.pointers == 1 {

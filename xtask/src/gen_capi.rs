@@ -49,9 +49,11 @@ impl Bodies {
             }
         }
         bodies.scan_file(&crates.join("oxmpi/src/coll/mod.rs"), COLLECTIVES, "\npub unsafe fn ")?;
-        let failures = crates.join("oxmpi/src/ft/mod.rs");
-        bodies.scan_file(&failures, FAILURES, "\npub fn ")?;
-        bodies.scan_file(&failures, FAILURES, "\npub unsafe fn ")?;
+        for (file, module) in EXTENSIONS {
+            let file = crates.join(file);
+            bodies.scan_file(&file, module, "\npub fn ")?;
+            bodies.scan_file(&file, module, "\npub unsafe fn ")?;
+        }
         Ok(bodies)
     }
 
@@ -62,7 +64,7 @@ impl Bodies {
             let (name, mut body) =
                 declaration(declared).ok_or_else(|| format!("{}: cannot read {declared:.60}", path.display()))?;
             body.module = module.to_string();
-            body.is_raw = start.contains("unsafe") && module != FAILURES;
+            body.is_raw = start.contains("unsafe") && !is_extension(module);
             body.takes_form = module == COLLECTIVES;
             if let Some(other) = self.by_name.insert(name.to_string(), body) {
                 return Err(format!("the body {name} stands in both modules {} and {module}", other.module));
@@ -150,8 +152,29 @@ struct Call {
 /// Directories of modules with bodies, and the path by which an entry point names each.
 const HOMES: [(&str, &str); 2] = [("oxmpi-capi/src/bodies", "crate::bodies"), ("oxmpi/src/p2p", "oxmpi::p2p")];
 
-/// The module of the functions for failed processes, in one file.
-const FAILURES: &str = "ft";
+/// Files with the functions that OxMPI adds to MPI, and their modules.
+const EXTENSIONS: [(&str, &str); 2] = [("oxmpi/src/extra_state.rs", "extra_state"), ("oxmpi/src/ft/mod.rs", "ft")];
+
+fn is_extension(module: &str) -> bool {
+    EXTENSIONS.iter().any(|(_, extension)| *extension == module)
+}
+
+/// Functions with which a function of the program may come to its end.
+const FREES: &[&str] = &[
+    "MPI_Comm_disconnect",
+    "MPI_Comm_free",
+    "MPI_Comm_set_errhandler",
+    "MPI_Errhandler_free",
+    "MPI_Errhandler_set",
+    "MPI_File_close",
+    "MPI_File_set_errhandler",
+    "MPI_Finalize",
+    "MPI_Op_free",
+    "MPI_Session_finalize",
+    "MPI_Session_set_errhandler",
+    "MPI_Win_free",
+    "MPI_Win_set_errhandler",
+];
 
 /// The module of the collective operations. Its functions take a form.
 const COLLECTIVES: &str = "coll";
@@ -258,7 +281,7 @@ fn is_tool(function: &Function) -> bool {
 }
 
 fn is_callback(param: &Param) -> bool {
-    param.kind.ends_with("_function")
+    ctype::is_callback(&param.kind)
 }
 
 pub fn outputs(api: &Api, bodies: &Bodies) -> Result<Vec<Output>, String> {
@@ -346,8 +369,8 @@ fn entries(chapter: u8, functions: &[&Function], api: &Api, bodies: &Bodies) -> 
     let built = || calls.iter().filter_map(|(_, call)| call.as_ref());
     let modules = built().filter_map(|call| call.body.split("::").next()).filter(|module| *module != COLLECTIVES);
     let modules: BTreeSet<&str> = modules.collect();
-    if modules.contains(FAILURES) {
-        let _ = writeln!(out, "use oxmpi::{FAILURES};");
+    for module in modules.iter().filter(|module| is_extension(module)) {
+        let _ = writeln!(out, "use oxmpi::{module};");
     }
     for (_, home) in HOMES {
         let list: Vec<&str> =
@@ -404,6 +427,10 @@ fn entry(out: &mut String, function: &Function, call: Option<&Call>) {
             let expression = call.expression();
             let cx = if expression.contains("(cx") { "cx" } else { "_" };
             let called = format!("call(Fun::{fun}, {on}, |{cx}| {expression})");
+            let called = match FREES.contains(&name.as_str()) {
+                true => format!("oxmpi::extra_state::after(&crate::library::LIBRARY, {called})"),
+                false => called,
+            };
             makes(function).fold(called, or_null)
         }
         None if is_tool => "MPI_T_ERR_NOT_SUPPORTED".to_string(),

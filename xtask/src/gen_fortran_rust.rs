@@ -3,7 +3,7 @@
 //! the standard ABI, and converts the results back. Procedures that follow no rule are handwritten
 //! in `crates/oxmpi-fortran/src/` ([`is_by_hand`]).
 
-use crate::api::{Api, Dir, Function, Param};
+use crate::api::{Api, Dir, Fortran, Function, Param};
 use crate::ctype;
 use crate::gen_fortran::{Arg, Form, Procedure, What, Width, procedures};
 use crate::generated_file::Output;
@@ -131,7 +131,10 @@ fn c_functions(api: &Api) -> String {
         }
     }
     out.push_str("}\n");
-    api.functions.iter().filter(|f| f.is_extension()).for_each(|function| extension(&mut out, function));
+    api.functions
+        .iter()
+        .filter(|f| f.is_extension() && f.fortran != Fortran::No)
+        .for_each(|function| extension(&mut out, function));
     out
 }
 

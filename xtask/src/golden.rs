@@ -281,7 +281,7 @@ fn choice(function: &Function, param: &Param, i: usize) -> Choice {
     let c = ctype::parse(&param.c_decl);
     let kind = param.kind.as_str();
     let null = ("NULL".to_string(), "(void *)0".to_string());
-    if kind.ends_with("_function") {
+    if ctype::is_callback(kind) {
         let null = ("NULL".to_string(), format!("({} *)0", c.base));
         return Choice { good: format!("({} *)do_nothing", c.base), bad: vec![null] };
     }

@@ -264,6 +264,7 @@ fn page(
         out.push_str(note);
     }
     match function.is_extension() {
+        true if function.name.ends_with("_x") => out.push_str(EXTRA_STATE),
         true => out.push_str(EXTENSION),
         false => {
             let _ = writeln!(out, "See chapter {} of MPI-5.0.", function.chapter);
@@ -276,6 +277,11 @@ fn page(
 const EXTENSION: &str = "This function is no part of MPI-5.0; its name and meaning are those of ULFM in Open MPI 5. \
      Failures are survived only\nby jobs that were started with mpirun \\-\\-with\\-ft ulfm; in others it does the \
      same, and no process ever fails.\n";
+
+/// The same for functions with an extra state.
+const EXTRA_STATE: &str = "This function is no part of MPI-5.0; its name and meaning are those of MPICH. The program's function \
+     gets the extra\nstate with each call. The destructor gets it once, when neither the program nor the library uses the object any \
+     more; it\nmay be a null pointer.\n";
 
 /// Notes on single functions, beside their arguments.
 const NOTES: &[(&str, &str)] = &[

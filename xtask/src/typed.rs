@@ -233,7 +233,7 @@ pub fn signature(function: &Function) -> (Vec<String>, Vec<String>) {
             (_, Dir::In) if param.is_array && param.widens => "IntArray".into(),
             (_, Dir::In) if param.is_array => format!("Array<{target}>"),
             (_, _) if param.is_array => format!("OutArray<{target}>"),
-            (kind, _) if kind.ends_with("_function") => format!("Callback<{c_type}>"),
+            (kind, _) if ctype::is_callback(kind) => format!("Callback<{c_type}>"),
             (_, Dir::In) if is_length(param) => String::new(),
             (_, Dir::In) if param.widens => "i64".into(),
             (_, Dir::In) => c_type,

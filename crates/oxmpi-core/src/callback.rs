@@ -8,8 +8,10 @@ use oxmpi_abi::Status;
 use oxmpi_abi::callbacks::*;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Datatype, File, Session, Win};
+use oxmpi_ops::Operands;
 use std::ffi::{c_int, c_void};
 use std::ptr::with_exposed_provenance_mut;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A function of the type `F`, which is an `Option`: null stands for no function, or for a predefined one.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +29,84 @@ impl<F: Copy> Callback<F> {
 }
 
 impl<F> Callback<Option<F>> {
+    pub fn is_none(&self) -> bool {
+        self.function.is_none()
+    }
+
     /// No function.
     pub const fn none() -> Callback<Option<F>> {
         Callback { function: None }
+    }
+}
+
+// ---- functions with an extra state ----
+
+/// The extra state of a function of the program. It is unused once the last user of the function is gone; then the program's
+/// destructor gets it.
+#[derive(Debug)]
+pub struct ExtraState {
+    state: usize,
+    destructor: Callback<DestructorFn>,
+}
+
+/// States that nothing uses any more; their destructors have not been called.
+static UNUSED: Mutex<Vec<Unused>> = Mutex::new(Vec::new());
+
+/// A state whose destructor is to be called.
+pub struct Unused {
+    state: usize,
+    destructor: Callback<DestructorFn>,
+}
+
+impl ExtraState {
+    pub fn new(state: usize, destructor: Callback<DestructorFn>) -> ExtraState {
+        ExtraState { state, destructor }
+    }
+
+    fn pointer(&self) -> *mut c_void {
+        with_exposed_provenance_mut(self.state)
+    }
+}
+
+impl Drop for ExtraState {
+    /// Whoever was the last user may hold a lock, so the destructor waits.
+    fn drop(&mut self) {
+        if !self.destructor.is_none() {
+            unused().push(Unused { state: self.state, destructor: self.destructor });
+        }
+    }
+}
+
+fn unused() -> MutexGuard<'static, Vec<Unused>> {
+    UNUSED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The states that have come to their end since the last call of this.
+pub fn take_unused() -> Vec<Unused> {
+    std::mem::take(&mut *unused())
+}
+
+impl Unused {
+    /// Calls the destructor. The caller holds no lock.
+    pub fn destroy(self) {
+        if let Some(function) = self.destructor.function {
+            // SAFETY: a destructor gets the program's own pointer, once.
+            unsafe { function(with_exposed_provenance_mut(self.state)) };
+        }
+    }
+}
+
+impl Callback<UserFnX> {
+    /// Computes `inout = left op inout`.
+    ///
+    /// # Safety
+    /// As for [`Reduce::reduce`](crate::operation::Reduce::reduce).
+    pub unsafe fn call(self, operands: &Operands, datatype: Datatype, state: &ExtraState) {
+        let (left, inout) = (operands.left.cast_mut().cast(), operands.inout.cast());
+        if let Some(function) = self.function {
+            // SAFETY: a reduction gets valid operands, by this function's condition, and the program's own pointer.
+            unsafe { function(left, inout, operands.count as i64, datatype, state.pointer()) };
+        }
     }
 }
 
@@ -80,32 +157,40 @@ impl Target {
     }
 }
 
-/// An error handling function, by the kind of object that it is for.
-#[derive(Clone, Copy, Debug)]
+/// An error handling function, by the kind of object that it is for. The second four have an extra state.
+#[derive(Clone, Debug)]
 pub enum ErrorFunction {
     Comm(Callback<CommErrhandlerFn>),
     Win(Callback<WinErrhandlerFn>),
     File(Callback<FileErrhandlerFn>),
     Session(Callback<SessionErrhandlerFn>),
+    CommX(Callback<CommErrhandlerFnX>, Arc<ExtraState>),
+    WinX(Callback<WinErrhandlerFnX>, Arc<ExtraState>),
+    FileX(Callback<FileErrhandlerFnX>, Arc<ExtraState>),
+    SessionX(Callback<SessionErrhandlerFnX>, Arc<ExtraState>),
 }
 
 impl ErrorFunction {
     /// The kind of object that it is for.
-    pub fn target(self) -> Target {
+    pub fn target(&self) -> Target {
         match self {
-            ErrorFunction::Comm(_) => Target::Comm,
-            ErrorFunction::Win(_) => Target::Win,
-            ErrorFunction::File(_) => Target::File,
-            ErrorFunction::Session(_) => Target::Session,
+            ErrorFunction::Comm(_) | ErrorFunction::CommX(..) => Target::Comm,
+            ErrorFunction::Win(_) | ErrorFunction::WinX(..) => Target::Win,
+            ErrorFunction::File(_) | ErrorFunction::FileX(..) => Target::File,
+            ErrorFunction::Session(_) | ErrorFunction::SessionX(..) => Target::Session,
         }
     }
 
-    pub fn is_null(self) -> bool {
+    pub fn is_null(&self) -> bool {
         match self {
-            ErrorFunction::Comm(callback) => callback.function.is_none(),
-            ErrorFunction::Win(callback) => callback.function.is_none(),
-            ErrorFunction::File(callback) => callback.function.is_none(),
-            ErrorFunction::Session(callback) => callback.function.is_none(),
+            ErrorFunction::Comm(callback) => callback.is_none(),
+            ErrorFunction::Win(callback) => callback.is_none(),
+            ErrorFunction::File(callback) => callback.is_none(),
+            ErrorFunction::Session(callback) => callback.is_none(),
+            ErrorFunction::CommX(callback, _) => callback.is_none(),
+            ErrorFunction::WinX(callback, _) => callback.is_none(),
+            ErrorFunction::FileX(callback, _) => callback.is_none(),
+            ErrorFunction::SessionX(callback, _) => callback.is_none(),
         }
     }
 
@@ -119,11 +204,23 @@ impl ErrorFunction {
                 }
             };
         }
-        match self {
+        macro_rules! call_with_state {
+            ($callback:ident, $handle:ident, $state:ident) => {
+                if let Some(function) = $callback.function {
+                    // SAFETY: such a function gets a handle of its kind, a code, and the program's own pointer.
+                    unsafe { function($handle(object), code, $state.pointer()) };
+                }
+            };
+        }
+        match &self {
             ErrorFunction::Comm(callback) => call!(callback, Comm),
             ErrorFunction::Win(callback) => call!(callback, Win),
             ErrorFunction::File(callback) => call!(callback, File),
             ErrorFunction::Session(callback) => call!(callback, Session),
+            ErrorFunction::CommX(callback, state) => call_with_state!(callback, Comm, state),
+            ErrorFunction::WinX(callback, state) => call_with_state!(callback, Win, state),
+            ErrorFunction::FileX(callback, state) => call_with_state!(callback, File, state),
+            ErrorFunction::SessionX(callback, state) => call_with_state!(callback, Session, state),
         }
         code
     }

@@ -84,7 +84,7 @@ impl Errhandlers {
 
     /// The user's function; `None` for other handlers.
     pub fn function(&self, handle: Handle) -> Option<ErrorFunction> {
-        self.table.get(handle.0).map(|found| found.function)
+        self.table.get(handle.0).map(|found| found.function.clone())
     }
 
     /// The handle whose low word this is.

@@ -63,6 +63,110 @@ error_handlers! {
     MPI_Win_create_errhandler PMPI_Win_create_errhandler oxmpi_Win_create_errhandler Win
 }
 
+// ---- functions with an extra state ----
+
+type Destructor = unsafe extern "C" fn(*mut c_void);
+type ReductionX = unsafe extern "C" fn(*mut c_void, *mut c_void, i64, TheirHandle, *mut c_void);
+type ErrorHandlerX<T> = unsafe extern "C" fn(T, c_int, *mut c_void);
+
+/// What the program gave; freed by [`destroy`].
+struct WithState {
+    function: usize,
+    destructor: Option<Destructor>,
+    extra_state: *mut c_void,
+}
+
+/// The arguments of OxMPI's function: `ours`, which calls the program's one, a destructor, and a state that the destructor
+/// frees. Without a function of the program there is nothing to free.
+fn with_state(
+    function: *mut c_void,
+    destructor: Option<Destructor>,
+    extra_state: *mut c_void,
+    ours: *mut c_void,
+) -> (*mut c_void, *mut c_void, *mut WithState) {
+    if function.is_null() {
+        return (function, std::ptr::null_mut(), std::ptr::null_mut());
+    }
+    let state = Box::into_raw(Box::new(WithState { function: function as usize, destructor, extra_state }));
+    (ours, destroy as unsafe extern "C" fn(_) as *mut c_void, state)
+}
+
+unsafe extern "C" fn destroy(state: *mut WithState) {
+    // SAFETY: OxMPI calls this once for an object, and no other function of it later.
+    unsafe {
+        let state = Box::from_raw(state);
+        if let Some(destructor) = state.destructor {
+            destructor(state.extra_state);
+        }
+    }
+}
+
+unsafe extern "C" fn reduce_x(
+    input: *mut c_void,
+    inout: *mut c_void,
+    length: i64,
+    datatype: Datatype,
+    state: *mut WithState,
+) {
+    // SAFETY: OxMPI passes the state of an operation that is in use, whose function is a reduction, and what such a one gets.
+    unsafe {
+        let function = transmute::<usize, ReductionX>((*state).function);
+        function(input, inout, length, Datatype::theirs(datatype), (*state).extra_state);
+    }
+}
+
+unsafe extern "C" fn handle_x<H: Converts<Ours = H> + Copy>(object: H, code: c_int, state: *mut WithState) {
+    // SAFETY: OxMPI passes the state of a handler that is in use, whose function is a handler of such objects.
+    unsafe {
+        let function = transmute::<usize, ErrorHandlerX<H::Theirs>>((*state).function);
+        function(H::theirs(object), Code::theirs(code), (*state).extra_state);
+    }
+}
+
+entry! {
+    MPIX_Op_create_x PMPIX_Op_create_x(
+        function: *mut c_void,
+        destructor: Option<Destructor>,
+        commute: c_int,
+        extra_state: *mut c_void,
+        op: *mut TheirHandle,
+    ) -> c_int {
+        let ours = reduce_x as unsafe extern "C" fn(_, _, _, _, _) as *mut c_void;
+        let (function, destructor, state) = with_state(function, destructor, extra_state, ours);
+        let mut op_c = Place::<Op>::out(op);
+        let code = c::oxmpi_MPIX_Op_create_x(function, destructor, commute, state.cast(), op_c.ptr());
+        op_c.put();
+        answer(code)
+    }
+}
+
+macro_rules! error_handlers_x {
+    ($($name:ident $profiling:ident $private:ident $handle:ident)*) => {$(
+        entry! {
+            $name $profiling(
+                function: *mut c_void,
+                destructor: Option<Destructor>,
+                extra_state: *mut c_void,
+                errhandler: *mut TheirHandle,
+            ) -> c_int {
+                let ours = handle_x::<$handle> as unsafe extern "C" fn(_, _, _) as *mut c_void;
+                let (function, destructor, state) = with_state(function, destructor, extra_state, ours);
+                let mut errhandler_c = Place::<Errhandler>::out(errhandler);
+                let code = c::$private(function, destructor, state.cast(), errhandler_c.ptr());
+                errhandler_c.put();
+                answer(code)
+            }
+        }
+    )*};
+}
+
+error_handlers_x! {
+    MPIX_Comm_create_errhandler_x PMPIX_Comm_create_errhandler_x oxmpi_MPIX_Comm_create_errhandler_x Comm
+    MPIX_File_create_errhandler_x PMPIX_File_create_errhandler_x oxmpi_MPIX_File_create_errhandler_x File
+    MPIX_Session_create_errhandler_x PMPIX_Session_create_errhandler_x oxmpi_MPIX_Session_create_errhandler_x Session
+    MPIX_Win_create_errhandler_x PMPIX_Win_create_errhandler_x oxmpi_MPIX_Win_create_errhandler_x Win
+}
+
 // ---- generalized requests ----
 
 type Query = unsafe extern "C" fn(*mut c_void, *mut TheirStatus) -> c_int;

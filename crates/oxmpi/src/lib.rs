@@ -9,6 +9,7 @@
 //! ft/          what a program does after processes have failed
 //! dynamic/     processes of other jobs: ports, sockets, spawning
 //! coll/        collective operations
+//! extra_state.rs            functions of the program with an extra state, for MPICH's `MPIX_Op_create_x` and its kin
 //! tool/        the tool information interface
 //! args.rs  hardware.rs      arrays of the program; the parts of the machine
 //! ```
@@ -24,6 +25,7 @@ pub mod coll;
 pub mod comm;
 pub mod datatype;
 pub mod dynamic;
+pub mod extra_state;
 pub mod file;
 pub mod ft;
 pub mod group;

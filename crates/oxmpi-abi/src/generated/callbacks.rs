@@ -59,3 +59,15 @@ pub type TEventFreeCbFn = Option<unsafe extern "C" fn(TEventRegistration, TCbSaf
 pub type TEventDroppedCbFn = Option<unsafe extern "C" fn(Count, TEventRegistration, c_int, TCbSafety, *mut c_void)>;
 /// `MPI_Handler_function`
 pub type HandlerFn = Option<unsafe extern "C" fn(*mut Comm, *mut c_int, ...)>;
+/// `MPIX_User_function_x`
+pub type UserFnX = Option<unsafe extern "C" fn(*mut c_void, *mut c_void, Count, Datatype, *mut c_void)>;
+/// `MPIX_Comm_errhandler_function_x`
+pub type CommErrhandlerFnX = Option<unsafe extern "C" fn(Comm, c_int, *mut c_void)>;
+/// `MPIX_File_errhandler_function_x`
+pub type FileErrhandlerFnX = Option<unsafe extern "C" fn(File, c_int, *mut c_void)>;
+/// `MPIX_Win_errhandler_function_x`
+pub type WinErrhandlerFnX = Option<unsafe extern "C" fn(Win, c_int, *mut c_void)>;
+/// `MPIX_Session_errhandler_function_x`
+pub type SessionErrhandlerFnX = Option<unsafe extern "C" fn(Session, c_int, *mut c_void)>;
+/// `MPIX_Destructor_function`
+pub type DestructorFn = Option<unsafe extern "C" fn(*mut c_void)>;

@@ -721,6 +721,11 @@ pub enum Fun {
     MPIXQueryUlfmSupport,
     MPIXWinGetFailed,
     MPIXWinRevoke,
+    MPIXCommCreateErrhandlerX,
+    MPIXFileCreateErrhandlerX,
+    MPIXOpCreateX,
+    MPIXSessionCreateErrhandlerX,
+    MPIXWinCreateErrhandlerX,
 }
 
 /// All functions, in the order of the standard's chapters.
@@ -1441,6 +1446,11 @@ pub const ALL: &[Fun] = &[
     Fun::MPIXQueryUlfmSupport,
     Fun::MPIXWinGetFailed,
     Fun::MPIXWinRevoke,
+    Fun::MPIXCommCreateErrhandlerX,
+    Fun::MPIXFileCreateErrhandlerX,
+    Fun::MPIXOpCreateX,
+    Fun::MPIXSessionCreateErrhandlerX,
+    Fun::MPIXWinCreateErrhandlerX,
 ];
 
 /// What is told of a function: name, chapter, has a body, is one of the standard ABI's.
@@ -2161,4 +2171,9 @@ pub(crate) const FACTS: &[(&str, u8, bool, bool)] = &[
     ("MPIX_Query_ulfm_support", 22, true, false),
     ("MPIX_Win_get_failed", 22, true, false),
     ("MPIX_Win_revoke", 22, true, false),
+    ("MPIX_Comm_create_errhandler_x", 23, true, false),
+    ("MPIX_File_create_errhandler_x", 23, true, false),
+    ("MPIX_Op_create_x", 23, true, false),
+    ("MPIX_Session_create_errhandler_x", 23, true, false),
+    ("MPIX_Win_create_errhandler_x", 23, true, false),
 ];

@@ -658,7 +658,8 @@ entry! {
 
 entry! {
     MPI_Op_free PMPI_Op_free oxmpi_Op_free(op: *mut Op) -> c_int
-        => call(Fun::OpFree, On::World, |cx| ops::op_free(cx, cell(op, "op")?))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::OpFree, On::World, |cx| ops::op_free(cx,
+            cell(op, "op")?)))
 }
 
 entry! {

@@ -66,7 +66,8 @@ entry! {
 
 entry! {
     MPI_Comm_free PMPI_Comm_free oxmpi_Comm_free(comm: *mut Comm) -> c_int
-        => call(Fun::CommFree, On::Comm(peek(comm)), |cx| communicators::comm_free(cx, cell(comm, "comm")?))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::CommFree, On::Comm(peek(comm)),
+            |cx| communicators::comm_free(cx, cell(comm, "comm")?)))
 }
 
 entry! {

@@ -69,12 +69,14 @@ entry! {
 entry! {
     MPI_Comm_set_errhandler PMPI_Comm_set_errhandler oxmpi_Comm_set_errhandler(comm: Comm,
         errhandler: Errhandler) -> c_int
-        => call(Fun::CommSetErrhandler, On::Comm(comm), |cx| errhandlers::comm_set_errhandler(cx, comm, errhandler))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::CommSetErrhandler, On::Comm(comm),
+            |cx| errhandlers::comm_set_errhandler(cx, comm, errhandler)))
 }
 
 entry! {
     MPI_Errhandler_free PMPI_Errhandler_free oxmpi_Errhandler_free(errhandler: *mut Errhandler) -> c_int
-        => call(Fun::ErrhandlerFree, On::World, |_| errhandlers::errhandler_free(cell(errhandler, "errhandler")?))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::ErrhandlerFree, On::World,
+            |_| errhandlers::errhandler_free(cell(errhandler, "errhandler")?)))
 }
 
 entry! {
@@ -112,7 +114,8 @@ entry! {
 entry! {
     MPI_File_set_errhandler PMPI_File_set_errhandler oxmpi_File_set_errhandler(file: File,
         errhandler: Errhandler) -> c_int
-        => call(Fun::FileSetErrhandler, On::File(file), |cx| errhandlers::file_set_errhandler(cx, file, errhandler))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::FileSetErrhandler, On::File(file),
+            |cx| errhandlers::file_set_errhandler(cx, file, errhandler)))
 }
 
 entry! {
@@ -186,8 +189,8 @@ entry! {
 entry! {
     MPI_Session_set_errhandler PMPI_Session_set_errhandler oxmpi_Session_set_errhandler(session: Session,
         errhandler: Errhandler) -> c_int
-        => call(Fun::SessionSetErrhandler, On::Session(session), |_| errhandlers::session_set_errhandler(session,
-            errhandler))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::SessionSetErrhandler, On::Session(session),
+            |_| errhandlers::session_set_errhandler(session, errhandler)))
 }
 
 entry! {
@@ -212,5 +215,6 @@ entry! {
 
 entry! {
     MPI_Win_set_errhandler PMPI_Win_set_errhandler oxmpi_Win_set_errhandler(win: Win, errhandler: Errhandler) -> c_int
-        => call(Fun::WinSetErrhandler, On::Win(win), |cx| errhandlers::win_set_errhandler(cx, win, errhandler))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::WinSetErrhandler, On::Win(win),
+            |cx| errhandlers::win_set_errhandler(cx, win, errhandler)))
 }

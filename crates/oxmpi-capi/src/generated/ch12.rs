@@ -38,8 +38,8 @@ entry! {
 
 entry! {
     MPI_Comm_disconnect PMPI_Comm_disconnect oxmpi_Comm_disconnect(comm: *mut Comm) -> c_int
-        => call(Fun::CommDisconnect, On::Comm(peek(comm)), |cx| communicators::comm_disconnect(cx, cell(comm,
-            "comm")?))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::CommDisconnect, On::Comm(peek(comm)),
+            |cx| communicators::comm_disconnect(cx, cell(comm, "comm")?)))
 }
 
 entry! {
@@ -73,7 +73,8 @@ entry! {
 
 entry! {
     MPI_Finalize PMPI_Finalize oxmpi_Finalize() -> c_int
-        => call(Fun::Finalize, On::World, |cx| world::finalize(cx))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::Finalize, On::World,
+            |cx| world::finalize(cx)))
 }
 
 entry! {
@@ -130,8 +131,8 @@ entry! {
 
 entry! {
     MPI_Session_finalize PMPI_Session_finalize oxmpi_Session_finalize(session: *mut Session) -> c_int
-        => call(Fun::SessionFinalize, On::Session(peek(session)), |cx| sessions::session_finalize(cx, cell(session,
-            "session")?))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::SessionFinalize, On::Session(peek(session)),
+            |cx| sessions::session_finalize(cx, cell(session, "session")?)))
 }
 
 entry! {

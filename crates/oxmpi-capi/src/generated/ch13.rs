@@ -265,7 +265,8 @@ entry! {
 
 entry! {
     MPI_Win_free PMPI_Win_free oxmpi_Win_free(win: *mut Win) -> c_int
-        => call(Fun::WinFree, On::Win(peek(win)), |cx| win::win_free(cx, cell(win, "win")?))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::WinFree, On::Win(peek(win)),
+            |cx| win::win_free(cx, cell(win, "win")?)))
 }
 
 entry! {

@@ -17,7 +17,8 @@ use std::ffi::{c_char, c_int, c_void};
 
 entry! {
     MPI_File_close PMPI_File_close oxmpi_File_close(fh: *mut File) -> c_int
-        => call(Fun::FileClose, On::File(peek(fh)), |cx| file::file_close(cx, cell(fh, "fh")?))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::FileClose, On::File(peek(fh)),
+            |cx| file::file_close(cx, cell(fh, "fh")?)))
 }
 
 entry! {

@@ -33,7 +33,8 @@ entry! {
 
 entry! {
     MPI_Errhandler_set PMPI_Errhandler_set oxmpi_Errhandler_set(comm: Comm, errhandler: Errhandler) -> c_int
-        => call(Fun::ErrhandlerSet, On::Comm(comm), |cx| errhandlers::comm_set_errhandler(cx, comm, errhandler))
+        => oxmpi::extra_state::after(&crate::library::LIBRARY, call(Fun::ErrhandlerSet, On::Comm(comm),
+            |cx| errhandlers::comm_set_errhandler(cx, comm, errhandler)))
 }
 
 entry! {

@@ -27,4 +27,5 @@ mod ch18;
 mod ch20;
 mod ch21;
 mod ch22;
+mod ch23;
 pub mod variables;

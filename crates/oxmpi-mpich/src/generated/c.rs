@@ -3396,4 +3396,35 @@ unsafe extern "C" {
     pub fn oxmpi_MPIX_Query_ulfm_support(flag: *mut c_int) -> c_int;
     pub fn oxmpi_MPIX_Win_get_failed(win: Win, failedgrp: *mut Group) -> c_int;
     pub fn oxmpi_MPIX_Win_revoke(win: Win) -> c_int;
+    pub fn oxmpi_MPIX_Comm_create_errhandler_x(
+        comm_errhandler_fn_x: *mut c_void,
+        destructor_fn: *mut c_void,
+        extra_state: *mut c_void,
+        errhandler: *mut Errhandler,
+    ) -> c_int;
+    pub fn oxmpi_MPIX_File_create_errhandler_x(
+        file_errhandler_fn_x: *mut c_void,
+        destructor_fn: *mut c_void,
+        extra_state: *mut c_void,
+        errhandler: *mut Errhandler,
+    ) -> c_int;
+    pub fn oxmpi_MPIX_Op_create_x(
+        user_fn_x: *mut c_void,
+        destructor_fn: *mut c_void,
+        commute: c_int,
+        extra_state: *mut c_void,
+        op: *mut Op,
+    ) -> c_int;
+    pub fn oxmpi_MPIX_Session_create_errhandler_x(
+        session_errhandler_fn_x: *mut c_void,
+        destructor_fn: *mut c_void,
+        extra_state: *mut c_void,
+        errhandler: *mut Errhandler,
+    ) -> c_int;
+    pub fn oxmpi_MPIX_Win_create_errhandler_x(
+        win_errhandler_fn_x: *mut c_void,
+        destructor_fn: *mut c_void,
+        extra_state: *mut c_void,
+        errhandler: *mut Errhandler,
+    ) -> c_int;
 }
