@@ -11,6 +11,15 @@ use oxmpi_transport::tcp::traffic::Travelled;
 use std::io;
 use std::os::fd::BorrowedFd;
 
+/// Long bytes that were read to their place.
+enum Pulled {
+    /// There are none now, or they must come as packets.
+    Nothing,
+    Part,
+    /// A receive has got all.
+    Last,
+}
+
 impl Engine {
     /// Whether a sleep ends when a descriptor that belongs to no link can be read.
     pub fn watch(&self, descriptor: BorrowedFd<'_>, watch: bool) -> io::Result<()> {
@@ -74,16 +83,18 @@ impl Engine {
         let mut moved = false;
         loop {
             moved |= self.drain(peer, false);
-            if !self.pull(peer) {
-                return moved;
+            match self.pull(peer) {
+                Pulled::Nothing => return moved,
+                Pulled::Part => moved = true,
+                // Its receiver need not wait until the kernel has been asked for more, which the next turn does.
+                Pulled::Last => return true,
             }
-            moved = true;
         }
     }
 
-    /// Reads long bytes to their place; `false` when there are none now, or they must come as packets.
-    fn pull(&mut self, peer: Peer) -> bool {
-        let Some((word, left)) = self.rx.pullable(peer) else { return false };
+    /// Reads long bytes to their place.
+    fn pull(&mut self, peer: Peer) -> Pulled {
+        let Some((word, left)) = self.rx.pullable(peer) else { return Pulled::Nothing };
         let op = match (word, self.messages.peers.at(peer).assembly) {
             (None, Assembly::Receive(op, _)) => Some(op),
             (None, _) => None,
@@ -91,7 +102,7 @@ impl Engine {
         };
         let Some((op, Op::Recv(recv))) = op.map(|op| (op, self.messages.ops.get_mut(op))) else {
             self.rx.read_as_packets(peer);
-            return false;
+            return Pulled::Nothing;
         };
         let RecvOp { buf, cursor, phase, .. } = recv;
         let room = buf.len() - cursor.position();
@@ -105,7 +116,7 @@ impl Engine {
             if most == 0 {
                 self.rx.read_as_packets(peer);
             }
-            return false;
+            return Pulled::Nothing;
         }
         let is_over = match phase {
             Phase::Moving(transfer) => transfer.took(count),
@@ -117,13 +128,14 @@ impl Engine {
                 _ => false,
             },
         };
-        if is_over {
-            if word.is_none() {
-                self.messages.peers.at(peer).assembly = Assembly::None;
-            }
-            self.finish_recv(op);
+        if !is_over {
+            return Pulled::Part;
         }
-        true
+        if word.is_none() {
+            self.messages.peers.at(peer).assembly = Assembly::None;
+        }
+        self.finish_recv(op);
+        Pulled::Last
     }
 
     /// Peers of other nodes whose links have broken, and of whom nobody has said meanwhile that they have died; since the last
