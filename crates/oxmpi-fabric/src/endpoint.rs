@@ -57,6 +57,9 @@ const LIMIT: Duration = Duration::from_secs(10);
 const MOST_NAME: usize = 256;
 /// Completions that are read in one call.
 const AT_ONCE: usize = 16;
+/// The providers that signal each completion of a queue with a descriptor, by two system calls. The descriptor of one queue
+/// tells of all their sockets, so that another queue needs none.
+const SIGNAL_EACH: [&str; 2] = ["tcp", "tcp;ofi_rxm"];
 /// Completions that the queue has room for, unless the provider has less.
 const QUEUE: usize = 4096;
 
@@ -69,6 +72,8 @@ pub struct Endpoint {
     pub(crate) domain: *mut Domain,
     av: *mut Av,
     cq: *mut Cq,
+    /// A queue of its own for what this endpoint sends and reads, or null.
+    sent: *mut Cq,
     /// Can be read when the queue has something, where the provider has that.
     wait: Option<RawFd>,
     pub(crate) ep: *mut Ep,
@@ -194,6 +199,7 @@ impl Endpoint {
             domain: null_mut(),
             av: null_mut(),
             cq: null_mut(),
+            sent: null_mut(),
             wait: None,
             ep: null_mut(),
             provider: String::new(),
@@ -329,12 +335,20 @@ impl Endpoint {
             let mut attr = AvAttr { kind: AV_TABLE, ..AvAttr::default() };
             let rc = ((*(*self.domain).ops).av_open)(self.domain, &raw mut attr, &raw mut self.av, null_mut());
             self.check("fi_av_open", rc)?;
-            self.open_queue()?;
+            self.cq = self.open_queue(&[WAIT_FD, WAIT_NONE])?;
+            if self.wait.is_some() && SIGNAL_EACH.contains(&self.provider.as_str()) {
+                self.sent = self.open_queue(&[WAIT_NONE])?;
+            }
             let rc = ((*(*self.domain).ops).endpoint)(self.domain, info, &raw mut self.ep, null_mut());
             self.check("fi_endpoint", rc)?;
             let ops = (*self.ep).fid.ops;
             self.check("fi_ep_bind", ((*ops).bind)(self.ep.cast(), self.av.cast(), 0))?;
-            self.check("fi_ep_bind", ((*ops).bind)(self.ep.cast(), self.cq.cast(), SEND | RECV))?;
+            if self.sent.is_null() {
+                self.check("fi_ep_bind", ((*ops).bind)(self.ep.cast(), self.cq.cast(), SEND | RECV))?;
+            } else {
+                self.check("fi_ep_bind", ((*ops).bind)(self.ep.cast(), self.cq.cast(), RECV))?;
+                self.check("fi_ep_bind", ((*ops).bind)(self.ep.cast(), self.sent.cast(), SEND))?;
+            }
             self.check("fi_enable", ((*ops).control)(self.ep.cast(), ENABLE, null_mut()))?;
             let mut name = vec![0; MOST_NAME];
             let mut length = name.len();
@@ -346,13 +360,13 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Opens the queue of completions, with a descriptor to wait for where the provider has one.
+    /// Opens a queue of completions with the first of these kinds of waiting that the provider has.
     ///
     /// # Safety
-    /// There is a domain, and no queue.
-    unsafe fn open_queue(&mut self) -> Result<(), String> {
-        let mut rc = 0;
-        for wait_obj in [WAIT_FD, WAIT_NONE] {
+    /// There is a domain.
+    unsafe fn open_queue(&mut self, kinds: &[c_int]) -> Result<*mut Cq, String> {
+        let (mut rc, mut cq) = (0, null_mut());
+        for &wait_obj in kinds {
             let mut attr = CqAttr {
                 size: QUEUE,
                 flags: 0,
@@ -365,10 +379,10 @@ impl Endpoint {
             // SAFETY: the domain has the table of its kind; a queue that was made has it, too, and its descriptor is a
             // number that fits.
             unsafe {
-                rc = ((*(*self.domain).ops).cq_open)(self.domain, &raw mut attr, &raw mut self.cq, null_mut());
+                rc = ((*(*self.domain).ops).cq_open)(self.domain, &raw mut attr, &raw mut cq, null_mut());
                 if rc == 0 && wait_obj == WAIT_FD {
                     let mut fd: RawFd = -1;
-                    let got = ((*(*self.cq).fid.ops).control)(self.cq.cast(), GET_WAIT, (&raw mut fd).cast());
+                    let got = ((*(*cq).fid.ops).control)(cq.cast(), GET_WAIT, (&raw mut fd).cast());
                     self.wait = (got == 0 && fd >= 0).then_some(fd);
                 }
             }
@@ -376,7 +390,7 @@ impl Endpoint {
                 break;
             }
         }
-        self.check("fi_cq_open", rc)
+        self.check("fi_cq_open", rc).map(|()| cq)
     }
 
     /// A descriptor that can be read when something has come, if [`Endpoint::may_wait`] has said so before.
@@ -470,6 +484,11 @@ impl Endpoint {
         self.free.pop().map(SlotId)
     }
 
+    /// Whether a buffer to send from is free.
+    pub fn has_slot(&self) -> bool {
+        !self.free.is_empty()
+    }
+
     /// The bytes of a buffer to send from.
     pub fn slot_bytes(&mut self, slot: SlotId) -> &mut [u8] {
         let slab = &self.sending[slot.0 / BUFFERS];
@@ -510,10 +529,19 @@ impl Endpoint {
     /// Goes on with everything; `tell` gets what has happened. An error ends the endpoint.
     pub fn progress(&mut self, mut tell: impl FnMut(Event)) -> Result<(), String> {
         self.post()?;
+        // A queue that has something is read without a system call.
+        if !self.sent.is_null() && self.is_sending() {
+            self.drain(self.sent, &mut tell)?;
+        }
+        self.drain(self.cq, &mut tell)
+    }
+
+    /// Takes all completions of a queue.
+    fn drain(&mut self, queue: *mut Cq, tell: &mut impl FnMut(Event)) -> Result<(), String> {
         let mut entries = [CqEntry { context: null_mut(), flags: 0, len: 0 }; AT_ONCE];
         loop {
-            // SAFETY: there is room for so many completions of the format that the queue has.
-            let rc = unsafe { ((*(*self.cq).ops).read)(self.cq, entries.as_mut_ptr().cast(), AT_ONCE) };
+            // SAFETY: the queue is one of this endpoint, and there is room for so many completions of the format that it has.
+            let rc = unsafe { ((*(*queue).ops).read)(queue, entries.as_mut_ptr().cast(), AT_ONCE) };
             match usize::try_from(rc) {
                 Ok(count) => {
                     for &CqEntry { context, len, .. } in &entries[..count.min(AT_ONCE)] {
@@ -532,7 +560,7 @@ impl Endpoint {
                     }
                 }
                 Err(_) if rc == EAGAIN => return Ok(()),
-                Err(_) if rc == EAVAIL => self.read_error(&mut tell)?,
+                Err(_) if rc == EAVAIL => self.read_error(queue, tell)?,
                 Err(_) => return Err(self.functions.error("fi_cq_read", rc)),
             }
         }
@@ -551,11 +579,11 @@ impl Endpoint {
         }
     }
 
-    fn read_error(&mut self, tell: &mut impl FnMut(Event)) -> Result<(), String> {
+    fn read_error(&mut self, queue: *mut Cq, tell: &mut impl FnMut(Event)) -> Result<(), String> {
         // SAFETY: consists of integers and pointers, for which all bits zero are valid; the provider fills it.
         let mut error: CqError = unsafe { std::mem::zeroed() };
-        // SAFETY: there is room for the error.
-        let rc = unsafe { ((*(*self.cq).ops).readerr)(self.cq, &raw mut error, 0) };
+        // SAFETY: the queue is one of this endpoint, and there is room for the error.
+        let rc = unsafe { ((*(*queue).ops).readerr)(queue, &raw mut error, 0) };
         match rc {
             EAGAIN => return Ok(()),
             rc if rc < 0 => return Err(self.functions.error("fi_cq_readerr", rc)),
@@ -608,7 +636,7 @@ impl Drop for Endpoint {
         let slabs = self.sending.iter().chain(&self.receiving);
         let regions = slabs.filter_map(|slab| slab.region.as_ref()).map(|region| region.object());
         let objects = [self.ep.cast::<Fid>()].into_iter().chain(regions);
-        let last = [self.av.cast(), self.cq.cast(), self.domain.cast(), self.fabric.cast::<Fid>()];
+        let last = [self.av.cast(), self.cq.cast(), self.sent.cast(), self.domain.cast(), self.fabric.cast::<Fid>()];
         for object in objects.chain(last).filter(|object| !object.is_null()) {
             // SAFETY: each was made by the library and is closed once, the endpoint before its buffers' regions and all
             // else. One that cannot be closed is left. The memory of the buffers is not freed: a provider may still read it.
@@ -629,6 +657,7 @@ unsafe extern "C" {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oxmpi_base::socket::{Interest, ReadySet};
     use std::time::Instant;
 
     /// Two endpoints exchange packets; where there is no libfabric, the error says so.
@@ -672,6 +701,45 @@ mod tests {
             a.progress(|_| {}).unwrap();
         }
         assert!(a.insert(&[0; 3]).unwrap_err().contains("3 bytes"));
+    }
+
+    /// What is sent costs no signals, and one who sleeps is told of what has come.
+    #[test]
+    fn a_sleeper_is_woken() {
+        let open = || Endpoint::open(Some("tcp"), &Seat::own(0));
+        let (Ok(mut a), Ok(mut b)) = (open(), open()) else {
+            return println!("skipped, because there is no libfabric");
+        };
+        assert!(!a.sent.is_null());
+        b.receive_more(8).unwrap();
+        a.send_more(8).unwrap();
+        let to = a.insert(b.name()).unwrap();
+        let set = ReadySet::new().unwrap();
+        set.add(b.wait_descriptor().unwrap(), 1, Interest::Read).unwrap();
+        let end = Instant::now() + Duration::from_secs(20);
+        for turn in 0..3 {
+            let mut sent = false;
+            let mut arrived = false;
+            while !arrived {
+                assert!(Instant::now() < end, "turn {turn}");
+                if !sent && let Some(slot) = a.slot() {
+                    sent = a.send(slot, 100, to).unwrap();
+                }
+                a.progress(|_| {}).unwrap();
+                // Before, the two are still connecting.
+                if sent && !a.is_sending() && b.may_wait() {
+                    set.wait(Duration::from_secs(10), &mut Vec::new()).unwrap();
+                }
+                let mut events = Vec::new();
+                b.progress(|event| events.push(event)).unwrap();
+                for event in events {
+                    let Event::Arrived(buffer, _) = event else { unreachable!("it sends nothing") };
+                    arrived = true;
+                    b.give_back(buffer).unwrap();
+                }
+            }
+        }
+        assert!(end - Instant::now() > Duration::from_secs(15), "sleeps ended late");
     }
 
     #[test]

@@ -187,7 +187,10 @@ impl FabricEnd {
     /// The pieces may be read.
     pub unsafe fn send_pieces(&self, pieces: &[Piece], stays: bool) -> io::Result<usize> {
         let mut state = self.fabric.state();
-        state.progress();
+        // What can be sent at once does not wait for a look at the network.
+        if !(state.endpoint.has_slot() && state.streams[self.index].as_ref().is_some_and(Stream::may_send)) {
+            state.progress();
+        }
         if let Err(error) = state.check(self.index) {
             state.stop_lending(self.index);
             return Err(error);
