@@ -178,13 +178,14 @@ simulated: export OXMPI_SIM_PROGRAMS := 10000
 simulated:
 	cargo test --package oxmpi-testkit --quiet
 
-# Datatypes in an interpreter that finds undefined behaviour. Miri comes with nightly Rust. It is slow, and
+# Datatypes, and the placement of ranks on nodes, in an interpreter that finds undefined behaviour. Miri comes with nightly Rust. It is slow, and
 # has no system calls but the simplest, so few and short cases run.
 miri: export MIRIFLAGS := -Zmiri-permissive-provenance -Zmiri-disable-isolation
 miri: export PROPTEST_CASES := 10
 miri:
 	@if cargo +nightly miri --version > /dev/null 2>&1; then \
-	  cargo +nightly miri test --package oxmpi-datatype --target-dir $(TARGET)/miri --quiet --test shrinking; \
+	  cargo +nightly miri test --package oxmpi-datatype --target-dir $(TARGET)/miri --quiet --test shrinking && \
+	  cargo +nightly miri test --package oxmpi-coll --target-dir $(TARGET)/miri --quiet --lib; \
 	else \
 	  echo 'miri: skipped, because no nightly toolchain with the component miri is installed'; \
 	fi
