@@ -34,11 +34,13 @@ const MOST: usize = 200_000;
 
 impl Map {
     pub fn of(pid: u32) -> Option<Map> {
-        let text = fs::read(format!("/proc/{pid}/maps")).ok()?;
-        let mappings: Vec<Mapping> = String::from_utf8_lossy(&text).lines().take(MOST).filter_map(mapping).collect();
+        // The program first: a process that ends meanwhile has no mappings either.
         let exe = format!("/proc/{pid}/exe");
         let program_path = fs::read_link(&exe).ok().map(|path| path.to_string_lossy().into_owned());
-        Some(Map { mappings, program: fs::metadata(exe).ok().map(|found| found.ino()), program_path })
+        let program = fs::metadata(exe).ok().map(|found| found.ino());
+        let text = fs::read(format!("/proc/{pid}/maps")).ok()?;
+        let mappings: Vec<Mapping> = String::from_utf8_lossy(&text).lines().take(MOST).filter_map(mapping).collect();
+        Some(Map { mappings, program, program_path })
     }
 
     /// The file that an address lies in, and the position there.
