@@ -80,11 +80,49 @@ const NAMES: [&str; 10] = [
     "libmpi_cxx.so",
 ];
 
+/// Whether an address lies in the code of the executable itself, which may be a program that we are not part of.
+#[cold]
+pub fn is_program(address: usize) -> bool {
+    static PROGRAM: OnceLock<Vec<Range<usize>>> = OnceLock::new();
+    let code = PROGRAM.get_or_init(|| {
+        let mut code = Vec::new();
+        // SAFETY: `first_module` gets `code`, which lives until the call returns.
+        unsafe { libc::dl_iterate_phdr(Some(first_module), (&raw mut code).cast()) };
+        code
+    });
+    code.iter().any(|code| code.contains(&address))
+}
+
 fn our_code() -> Vec<Range<usize>> {
     let mut ours = Vec::new();
     // SAFETY: `module` gets `ours`, which lives until the call returns.
     unsafe { libc::dl_iterate_phdr(Some(module), (&raw mut ours).cast()) };
     ours
+}
+
+/// The loader names the executable first.
+///
+/// # Safety
+/// `info` is valid, and `code` points to a vector of ranges.
+unsafe extern "C" fn first_module(info: *mut libc::dl_phdr_info, _size: usize, code: *mut c_void) -> c_int {
+    // SAFETY: the vector of `is_program`, which waits for the loader, and the loader's description of a module.
+    unsafe { *code.cast::<Vec<Range<usize>>>() = code_of(&*info) };
+    1
+}
+
+/// The code of a module.
+///
+/// # Safety
+/// `info` is what the loader says of a module that is loaded.
+unsafe fn code_of(info: &libc::dl_phdr_info) -> Vec<Range<usize>> {
+    if info.dlpi_phdr.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the loader keeps the headers of a module as long as it is loaded.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let code = headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0);
+    let start = |header: &libc::Elf64_Phdr| (info.dlpi_addr as usize).wrapping_add(header.p_vaddr as usize);
+    code.map(|header| start(header)..start(header).saturating_add(header.p_memsz as usize)).collect()
 }
 
 /// # Safety
@@ -94,15 +132,8 @@ unsafe extern "C" fn module(info: *mut libc::dl_phdr_info, _size: usize, ours: *
     let info = unsafe { &*info };
     // SAFETY: the vector of `our_code`, which waits for the loader.
     let ours = unsafe { &mut *ours.cast::<Vec<Range<usize>>>() };
-    if info.dlpi_phdr.is_null() {
-        return 0;
-    }
-    // SAFETY: the loader keeps the headers of a module as long as it is loaded.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-    let code = headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0);
-    let start = |header: &libc::Elf64_Phdr| (info.dlpi_addr as usize).wrapping_add(header.p_vaddr as usize);
-    let ranges: Vec<Range<usize>> =
-        code.map(|header| start(header)..start(header).saturating_add(header.p_memsz as usize)).collect();
+    // SAFETY: the loader's description of a module.
+    let ranges = unsafe { code_of(info) };
     let has_this = ranges.iter().any(|range| range.contains(&(our_code as fn() -> _ as usize)));
     // SAFETY: null, or a string that the loader keeps.
     let name = (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy());

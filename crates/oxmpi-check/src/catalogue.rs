@@ -28,6 +28,10 @@ macro_rules! entries {
 }
 
 entries! {
+    SEND_UNSAFE "OX-SEND-UNSAFE" "send_unsafe"
+        "Only with --check=strict: MPI_Send waits for its receive, which comes only after the send. The program works where the \
+         message is short enough to be stored, and hangs elsewhere. Let one of the two receive first, or use MPI_Sendrecv or \
+         MPI_Isend."
     TYPE_MESSAGE "OX-TYPE-MESSAGE" "type_message"
         "A message was sent with elements of one kind and received as another kind. The bytes are taken as they are, so \
          the values are wrong. The types of a send and of its receive must have the same sequence of basic types; \
@@ -63,6 +67,16 @@ entries! {
         "A thread has called MPI although the level that MPI_Init or MPI_Init_thread has provided does not allow it: with \
          MPI_THREAD_SINGLE and MPI_THREAD_FUNNELED only the thread that initialised MPI may call it. Ask for \
          MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE, and look at what was provided."
+    THREAD_CONCURRENT "OX-THREAD-CONCURRENT" "thread_concurrent"
+        "Two threads were in calls of MPI at once, although the level that MPI_Init_thread has provided is \
+         MPI_THREAD_SERIALIZED: the program promises that one thread at a time is in MPI, also while a call waits. Use a \
+         lock around the calls, or ask for MPI_THREAD_MULTIPLE."
+    THREAD_REQUEST "OX-THREAD-REQUEST" "thread_request"
+        "Two threads wait for one request at once. The first one completes and frees it; the other one uses a request that \
+         does not exist any more. Let one thread complete each request."
+    FILE_CONFLICT "OX-FILE-CONFLICT" "file_conflict"
+        "Several ranks have written the same bytes of a file, without atomic mode and without MPI_File_sync in between. What \
+         the file contains in the end depends on chance. Write to places of one's own, or let one rank write."
     BUF_OVERLAP "OX-BUF-OVERLAP" "buf_overlap"
         "A call uses a buffer that an operation under way writes, or writes one that it reads. What the buffer contains \
          in the end depends on chance. Complete the operation first, with MPI_Wait for example."
@@ -72,6 +86,9 @@ entries! {
     BUF_RECV "OX-BUF-RECV" "buf_recv"
         "The program has changed a receive buffer before the operation was complete. The values of the program or those \
          of the message are lost, as it happens. Use the buffer after MPI_Wait."
+    BUF_EARLY "OX-BUF-EARLY" "buf_early"
+        "The program has read or changed a buffer that an operation writes, before the operation was complete. It has \
+         seen the old values or the new ones, as it happens. Use the buffer after MPI_Wait."
     REQ_ACTIVE "OX-REQ-ACTIVE" "req_active"
         "A request was never completed before MPI_Finalize. Nobody knows whether its operation has ended, and its buffer \
          may not be used. Complete every request with MPI_Wait, MPI_Test or one of their kind."
@@ -137,7 +154,11 @@ mod tests {
     fn examples_say_what_is_expected() {
         for entry in ALL {
             assert!(entry.wrong.contains(&format!("// expect-stderr: {}", entry.name)), "{}", entry.name);
-            assert!(entry.wrong.contains("// launch: --check") && entry.right.contains("// launch: --check=error"));
+            assert!(entry.wrong.contains("// launch: --check"));
+            assert!(
+                entry.right.contains("// launch: --check=error")
+                    || entry.right.contains("// launch: --check=strict,error")
+            );
             assert!(!entry.right.contains("expect"), "{}", entry.name);
             let text = entry.explain();
             assert!(text.contains("MPI_Finalize()") && !text.contains("expect-stderr"), "{text}");

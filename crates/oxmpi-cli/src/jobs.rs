@@ -1,6 +1,7 @@
 //! `oxmpi ps` and `oxmpi where`: the jobs of this user on this machine, and where their ranks are. Both read the segment of a
 //! job, which every process of it has open; the job does not notice.
 
+use crate::stacks;
 use oxmpi_base::load;
 use oxmpi_base::segment::{STATE_RUNNING, Segment};
 use oxmpi_base::wait_record::Waits;
@@ -43,13 +44,13 @@ pub fn list() -> (String, i32) {
     (text, 0)
 }
 
-/// Where the ranks of a job are; `of` is the process of its `mpirun`, or of a rank.
-pub fn whereabouts(of: &str) -> (String, i32) {
+/// Where the ranks of a job are; `of` is the process of its `mpirun`, or of a rank. `with_stacks`: also their stacks.
+pub fn whereabouts(of: &str, with_stacks: bool) -> (String, i32) {
     let Ok(pid) = of.parse::<u32>() else {
         return (format!("oxmpi: `{of}` is no process id; `oxmpi ps` lists the jobs\n"), 2);
     };
     match open(pid) {
-        Ok(job) => (job.describe(), 0),
+        Ok(job) => (job.describe(with_stacks), 0),
         Err(error) => (format!("oxmpi: {}\n", refusal(pid, &error)), 1),
     }
 }
@@ -107,7 +108,7 @@ impl Job {
         Where::of(self.segment.rank(rank.slot))
     }
 
-    fn describe(&self) -> String {
+    fn describe(&self, with_stacks: bool) -> String {
         let ranks = self.ranks();
         let waits: Vec<Waits> =
             ranks.iter().map(|rank| self.segment.wait_record(rank.slot).read().unwrap_or_default()).collect();
@@ -127,6 +128,13 @@ impl Job {
         let mut text =
             format!("job of process {} ({} ranks on this machine{program}):\n", self.pid, self.segment.ranks());
         grouped(&places).iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+        if with_stacks {
+            let pids: Vec<u32> = ranks.iter().map(|rank| rank.pid).collect();
+            let stacks: Vec<(usize, String, &str)> =
+                ranks.iter().zip(stacks::of(&pids)).map(|(rank, stack)| (rank.number, stack, "")).collect();
+            text.push_str("stacks:\n");
+            grouped(&stacks).iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+        }
         let absent = self.segment.ranks() - ranks.len();
         if absent > 0 {
             text.push_str(&format!("  {absent} ranks before MPI_Init\n"));
@@ -189,16 +197,16 @@ mod tests {
 
     #[test]
     fn wrong_processes_are_told() {
-        assert!(whereabouts("now").0.contains("`now` is no process id"));
-        assert_eq!(whereabouts("4294967295").1, 1);
+        assert!(whereabouts("now", false).0.contains("`now` is no process id"));
+        assert_eq!(whereabouts("4294967295", false).1, 1);
         let own = std::process::id().to_string();
-        assert!(whereabouts(&own).0.contains("belongs to no job"), "{}", whereabouts(&own).0);
+        assert!(whereabouts(&own, false).0.contains("belongs to no job"), "{}", whereabouts(&own, false).0);
         // Now it belongs to one.
         let (_fd, segment) = Segment::create(2, 1).unwrap();
         segment.rank(1).pid.store(std::process::id(), Relaxed);
         let found = open(std::process::id()).unwrap();
         assert_eq!(found.ranks().iter().map(|rank| rank.slot).collect::<Vec<_>>(), [1]);
-        let text = found.describe();
+        let text = found.describe(false);
         assert!(text.contains("(2 ranks on this machine") && text.contains("1 ranks before MPI_Init"), "{text}");
     }
 }

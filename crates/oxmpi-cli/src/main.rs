@@ -14,6 +14,7 @@ mod jobs;
 mod man;
 mod nameserver;
 mod peers;
+mod stacks;
 mod trial;
 
 use oxmpi_check::catalogue;
@@ -30,6 +31,7 @@ Usage: oxmpi info                    show the version, the folder and the functi
        oxmpi explain OX-NAME         explain a finding of mpirun --check, with a wrong and a right program
        oxmpi ps                      list the jobs of mpirun on this machine
        oxmpi where PID               say where the ranks of a job are: the process of its mpirun, or of a rank
+       oxmpi where --stacks PID      also say which functions they are in (with gdb, which stops each for a moment)
        oxmpi man NAME                show the manual page of a function or command: oxmpi man MPI_Send
        oxmpi fortran                 make the modules mpi and mpi_f08 for your Fortran compiler
        oxmpi fortran --fc COMPILER   make the modules for another Fortran compiler
@@ -69,7 +71,8 @@ fn main() {
         ["explain", name] if name.to_ascii_uppercase().starts_with("OX-") => finding(name),
         ["explain", program] if !program.starts_with('-') => explain::program(program),
         ["ps"] => jobs::list(),
-        ["where", pid] if !pid.starts_with('-') => jobs::whereabouts(pid),
+        ["where", pid] if !pid.starts_with('-') => jobs::whereabouts(pid, false),
+        ["where", "--stacks", pid] | ["where", pid, "--stacks"] => jobs::whereabouts(pid, true),
         ["man", name] if !name.starts_with('-') => man::page(name),
         ["fortran"] => fortran::build(None),
         ["fortran", "--fc", compiler] => fortran::build(Some(compiler)),

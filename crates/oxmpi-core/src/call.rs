@@ -12,6 +12,7 @@
 //! Guards never nest: with the lock the second one would deadlock, and without it be a second
 //! `&mut`. Debug builds check for that.
 
+use crate::check;
 use crate::library::{Library, World};
 use crate::matching::Pattern;
 use crate::operation::UserCall;
@@ -28,7 +29,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// The object whose error handler gets an error.
 #[derive(Clone, Copy, Debug)]
@@ -197,7 +198,7 @@ pub struct Guard<'l> {
 impl Library {
     /// A guard over a state that may not be active.
     pub(crate) fn guard_over<'l>(&'l self, started: &'l Started) -> Guard<'l> {
-        Guard { library: self, started, locked: self.entry.enter(), _not_send: PhantomData }
+        Guard { library: self, started, locked: self.entry.enter(self), _not_send: PhantomData }
     }
 }
 
@@ -208,7 +209,7 @@ impl<'l> Guard<'l> {
         let started = library.entry.active.load(Ordering::Acquire);
         // SAFETY: null, or in the box that `library.kept` holds as long as the library lives.
         let started = unsafe { started.as_ref() }?;
-        Some(Guard { library, started, locked: library.entry.enter(), _not_send: PhantomData })
+        Some(Guard { library, started, locked: library.entry.enter(library), _not_send: PhantomData })
     }
 
     #[inline]
@@ -235,7 +236,7 @@ impl<'l> Guard<'l> {
         impl Drop for Back<'_, '_> {
             #[inline]
             fn drop(&mut self) {
-                self.0.locked = self.0.library.entry.enter();
+                self.0.locked = self.0.library.entry.enter(self.0.library);
             }
         }
         self.library.entry.leave(self.locked);
@@ -247,6 +248,9 @@ impl<'l> Guard<'l> {
     #[inline(never)]
     pub fn call_user<R>(&mut self, function: impl FnOnce() -> R) -> R {
         let library = self.library;
+        if check::is_on() {
+            self.buffers.unwatch();
+        }
         self.unlocked(|_| library.call_user(function))
     }
 
@@ -347,6 +351,7 @@ impl Drop for Guard<'_> {
 #[inline(never)]
 fn end_locked(library: &Library, shared: &Shared) {
     wake_sleeping_threads(shared);
+    library.entry.end_visit();
     library.entry.leave(true);
 }
 
@@ -363,20 +368,30 @@ pub(crate) struct Entry {
     active: AtomicPtr<Started>,
     /// A call is inside without the lock.
     inside: AtomicU32,
-    /// Calls take the lock.
-    threaded: AtomicBool,
+    /// Whether calls take the lock: one of the constants below.
+    mode: AtomicU8,
     lock: Lock,
+    /// With `CHECKED`: the thread that is in a call, 0 for none.
+    pub(crate) visitor: AtomicU64,
     #[cfg(debug_assertions)]
     holder: std::sync::Mutex<Option<std::thread::ThreadId>>,
 }
+
+/// They take no lock: the program makes one call at a time.
+const SERIALIZED: u8 = 0;
+/// They take it.
+const THREADED: u8 = 1;
+/// They take it to find out whether the program keeps its promise to make one call at a time.
+const CHECKED: u8 = 2;
 
 impl Entry {
     pub(crate) const fn new() -> Entry {
         Entry {
             active: AtomicPtr::new(std::ptr::null_mut()),
             inside: AtomicU32::new(0),
-            threaded: AtomicBool::new(true),
+            mode: AtomicU8::new(THREADED),
             lock: Lock::new(),
+            visitor: AtomicU64::new(0),
             #[cfg(debug_assertions)]
             holder: std::sync::Mutex::new(None),
         }
@@ -398,17 +413,17 @@ impl Entry {
 
     #[inline]
     pub(crate) fn is_threaded(&self) -> bool {
-        self.threaded.load(Ordering::Relaxed)
+        self.mode.load(Ordering::Relaxed) == THREADED
     }
 
     /// Called while no call is inside.
     pub(crate) fn set_threaded(&self) {
-        self.threaded.store(true, Ordering::SeqCst);
+        self.mode.store(THREADED, Ordering::SeqCst);
     }
 
     /// Called while no call is inside, and no two calls will be at the same time.
     pub(crate) fn set_serialized(&self) {
-        self.threaded.store(false, Ordering::SeqCst);
+        self.mode.store(if check::is_on() { CHECKED } else { SERIALIZED }, Ordering::SeqCst);
     }
 
     pub(crate) fn is_inside(&self) -> bool {
@@ -417,15 +432,15 @@ impl Entry {
 
     /// Enters; whether with the lock.
     #[inline(always)]
-    fn enter(&self) -> bool {
+    fn enter(&self, library: &Library) -> bool {
         #[cfg(debug_assertions)]
         self.check_not_nested();
         self.inside.store(1, Ordering::Relaxed);
         // A compiler fence is enough: the thread that sets `threaded` uses `membarrier`.
         compiler_fence(Ordering::SeqCst);
-        let locked = self.threaded.load(Ordering::Relaxed);
+        let locked = self.mode.load(Ordering::Relaxed) != SERIALIZED;
         if locked {
-            self.take_lock();
+            self.take_lock(library);
         }
         #[cfg(debug_assertions)]
         self.note_holder(Some(std::thread::current().id()));
@@ -434,9 +449,19 @@ impl Entry {
 
     /// Not inlined, so that calls without the lock stay short.
     #[inline(never)]
-    fn take_lock(&self) {
+    fn take_lock(&self, library: &Library) {
         self.inside.store(0, Ordering::Release);
+        // A thread that is in a call without pausing is about to end it, when this one gets the lock.
+        let visitor = self.visitor.load(Ordering::Relaxed);
         self.lock.take();
+        if self.mode.load(Ordering::Relaxed) == CHECKED {
+            library.check_thread(visitor, &self.visitor);
+        }
+    }
+
+    /// A call that holds the lock ends, and does not only pause.
+    fn end_visit(&self) {
+        self.visitor.store(0, Ordering::Relaxed);
     }
 
     #[inline(always)]

@@ -1,11 +1,15 @@
 //! What the library notes for `--check` around calls, and the names of objects in errors.
 
-use crate::call::On;
+use crate::call::{Call, On};
+use crate::check::calls::Own;
 use crate::check::{self, buffers, origins};
 use crate::library::Library;
 use oxmpi_abi::constants::{MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED};
 use oxmpi_abi::functions::Fun;
-use oxmpi_check::catalogue::THREAD_LEVEL;
+use oxmpi_abi::handle::Comm;
+use oxmpi_base::thread_number::thread_number;
+use oxmpi_check::catalogue::{THREAD_CONCURRENT, THREAD_LEVEL};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 impl Library {
@@ -21,19 +25,27 @@ impl Library {
         }
     }
 
-    /// A call that only some threads may make.
+    /// A thread is in a call, below `MPI_THREAD_MULTIPLE`. `before` is the thread that was in one when this one came, and
+    /// `visitor` the one that is still there, if any. Called with the lock, but without the state: what is found is told later.
     #[cold]
-    pub fn check_thread(&self, fun: Fun) {
+    pub(crate) fn check_thread(&self, before: u64, visitor: &AtomicU64) {
+        let own = thread_number();
+        let now = visitor.swap(own, Relaxed);
+        let is_other = |thread: u64| thread != 0 && thread != own;
+        let Some(fun) = self.current_call().filter(|fun| !is_for_all_threads(*fun)) else { return };
         let level = self.thread_level();
-        // A session may be used by a thread of its own; then calls take the lock.
-        let is_allowed = level >= MPI_THREAD_SERIALIZED || self.is_threaded();
-        if is_allowed || !self.has_main_thread() || self.is_main_thread() {
-            return;
-        }
-        let level = if level == MPI_THREAD_FUNNELED { "MPI_THREAD_FUNNELED" } else { "MPI_THREAD_SINGLE" };
-        let text = format!("{} called by another thread than the main one, but the level is {level}", fun.name());
-        if let Some(guard) = self.enter() {
-            check::tell(guard.engine.node(), &THREAD_LEVEL, text);
+        if level >= MPI_THREAD_SERIALIZED {
+            if is_other(before) || is_other(now) {
+                let text = format!(
+                    "{} called while another thread is in a call of MPI, but the level is MPI_THREAD_SERIALIZED",
+                    fun.name()
+                );
+                check::tell_later(&THREAD_CONCURRENT, text);
+            }
+        } else if self.has_main_thread() && !self.is_main_thread() {
+            let level = if level == MPI_THREAD_FUNNELED { "MPI_THREAD_FUNNELED" } else { "MPI_THREAD_SINGLE" };
+            let text = format!("{} called by another thread than the main one, but the level is {level}", fun.name());
+            check::tell_later(&THREAD_LEVEL, text);
         }
     }
 
@@ -48,6 +60,7 @@ impl Library {
             return;
         }
         if let Some(mut guard) = self.enter() {
+            check::tell_now(guard.engine.node());
             guard.engine.drain_all();
             guard.compare_collectives();
             check::await_reader(guard.engine.node());
@@ -65,4 +78,34 @@ impl Library {
             On::Handler(..) | On::World => None,
         }
     }
+}
+
+impl Call<'_> {
+    /// For `--check`: this is a collective call on a communicator, which makes something else than data.
+    pub fn note(&self, comm: Comm) {
+        if !check::is_on() {
+            return;
+        }
+        if let Ok(mut guard) = self.enter()
+            && guard.comm(comm).is_ok_and(|found| !found.is_inter())
+        {
+            guard.note_collective(comm, Own::without_data(self.fun));
+        }
+    }
+}
+
+/// Functions that every thread may call at any time.
+fn is_for_all_threads(fun: Fun) -> bool {
+    const NAMES: [&str; 9] = [
+        "MPI_Init", // also MPI_Initialized
+        "MPI_Finalized",
+        "MPI_Query_thread",
+        "MPI_Is_thread_main",
+        "MPI_Get_",
+        "MPI_Info_",
+        "MPI_Session_",
+        "MPI_Error_",
+        "MPI_Add_error_",
+    ];
+    NAMES.iter().any(|name| fun.name().starts_with(name))
 }

@@ -8,6 +8,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Errhandler, Request};
 use oxmpi_abi::{Result, bail};
 use oxmpi_io::{SharedPointer, Staging, View};
+use std::ops::Range;
 use std::sync::Arc;
 
 pub struct File {
@@ -27,6 +28,9 @@ pub struct File {
     /// Staging memory that was replaced; it is kept until the file is closed.
     pub old_staging: Vec<Arc<NodeStaging>>,
     pub split: Option<Split>,
+    /// With `--check`: the bytes of the file that this process has written since the last synchronisation, as long as they
+    /// are known.
+    pub written: Option<Vec<Range<u64>>>,
 }
 
 /// How collective accesses are buffered; equal on all processes of the file.

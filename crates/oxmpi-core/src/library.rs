@@ -16,10 +16,10 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{self, Comm, Errhandler};
 use oxmpi_base::cpus::CpuPin;
 use oxmpi_base::slots::{Kind, SlotTable};
+use oxmpi_base::thread_number::thread_number;
 use oxmpi_base::trust;
 use oxmpi_boot::requests::Stage;
 use oxmpi_io::UserDatarep;
-use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -136,19 +136,6 @@ impl Default for Library {
     fn default() -> Library {
         Library::new()
     }
-}
-
-/// A number that no other thread of the process has or had. `std::thread::current` allocates memory for its own, which
-/// leak checkers find in a thread that `std` did not start.
-fn thread_number() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    thread_local!(static OWN: Cell<u64> = const { Cell::new(0) });
-    OWN.with(|own| {
-        if own.get() == 0 {
-            own.set(NEXT.fetch_add(1, Ordering::Relaxed));
-        }
-        own.get()
-    })
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

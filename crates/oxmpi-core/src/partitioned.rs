@@ -10,21 +10,21 @@
 
 mod start;
 
+use crate::check;
 use crate::collective::note;
 use crate::engine::{Engine, Mode, OpId, Outcome, Route};
 use crate::matching::Pattern;
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_TRUNCATE};
 use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_base::ids::Peer;
+use oxmpi_check::Finding;
+use oxmpi_check::catalogue::TYPE_MESSAGE;
 use oxmpi_datatype::{OwnedBytes, Source, Target};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Marks a rank as the source of partitioned messages.
-const SOURCE: i32 = 1 << 30;
-
-/// The announcement of a sender: the number of partitions, the bytes of each, and the number of the
-/// first.
-type Note = [u64; 3];
+/// The announcement of a sender: the number of partitions, the bytes of each, the number of the
+/// first, and for `--check` the classes of all elements, or 0.
+type Note = [u64; 4];
 
 /// The tag of a partition, by its number among all partitions of this process.
 fn tag(number: u64) -> i32 {
@@ -69,12 +69,16 @@ impl Sending {
     pub fn mark(&mut self, engine: &mut Engine, partition: usize) {
         self.ready[partition] = true;
         self.left -= 1;
-        let Outgoing { buf, route, first, .. } = &*self.plan;
-        if let Some(route) = route {
-            let bytes = buf.len() / self.ready.len();
-            let route = Route { tag: tag(first + partition as u64), ..*route };
-            self.under_way.extend(engine.send(Mode::Standard, &route, buf.part(partition * bytes, bytes)));
+        if let (Some(route), Some(part)) = (&self.plan.route, self.part(partition)) {
+            let route = Route { tag: tag(self.plan.first + partition as u64), ..*route };
+            self.under_way.extend(engine.send(Mode::Standard, &route, part));
         }
+    }
+
+    /// What is sent as a partition.
+    pub fn part(&self, partition: usize) -> Option<Source<'static>> {
+        let bytes = self.plan.buf.len() / self.ready.len();
+        self.plan.route.as_ref().map(|_| self.plan.buf.part(partition * bytes, bytes))
     }
 
     /// Whether partitions may be marked: they exist, and have not been marked.
@@ -127,6 +131,8 @@ pub struct Incoming {
     pattern: Pattern,
     /// The source and the tag as the program passed them.
     from: (i32, i32),
+    /// The classes of its elements, or 0.
+    classes: u64,
     heard: Mutex<Heard>,
 }
 
@@ -191,8 +197,16 @@ impl Receiving {
     fn advance(&mut self, engine: &mut Engine) -> bool {
         let plan = Arc::clone(&self.plan);
         if self.missing.is_none() {
-            let Some([count, bytes, first]) = plan.note(engine) else { return false };
+            let Some([count, bytes, first, classes]) = plan.note(engine) else { return false };
             let all = plan.buf.len() as u64;
+            if classes != 0 && plan.classes != 0 && classes != plan.classes && count * bytes == all {
+                let (source, tag) = plan.from;
+                let text = format!(
+                    "the partitioned message from rank {source} with tag {tag} ({all} bytes) has elements of other types in \
+                     MPI_Psend_init than in MPI_Precv_init"
+                );
+                check::tell_finding(engine.node(), Finding::new(&TYPE_MESSAGE, text), None);
+            }
             self.status = Status::new(plan.from.0, plan.from.1, all.min(count * bytes));
             if count * bytes != all {
                 let text = format!("the send has {count} partitions of {bytes} bytes, this receive is for {all} bytes");

@@ -180,6 +180,11 @@ impl View {
         Ok((bytes as u64 / self.layout().unit) as i64)
     }
 
+    /// The bytes of the file that so many etypes have.
+    pub fn bytes_of(&self, etypes: i64) -> usize {
+        (etypes as u64).saturating_mul(self.layout().unit) as usize
+    }
+
     /// The number of whole etypes in `bytes` bytes of the file.
     pub fn whole_etypes(&self, bytes: usize) -> i64 {
         (bytes as u64 / self.layout().unit) as i64

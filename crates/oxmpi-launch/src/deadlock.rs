@@ -4,10 +4,14 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use oxmpi_abi::functions::Fun;
 use oxmpi_base::rest_record::Answer;
+use oxmpi_check::Finding;
+use oxmpi_check::catalogue::SEND_UNSAFE;
 use oxmpi_verdict::{Cause, Job, Judge, State};
 
 use crate::deadlock_mode::Mode;
+use crate::findings::Told;
 use crate::report::{self, Place};
 use crate::watch::Watch;
 
@@ -27,6 +31,8 @@ pub struct Found {
     pub text: String,
     /// The job must end.
     pub ends: bool,
+    /// The ranks that are stuck in `MPI_Send`, their lines, and why.
+    pub sends: Vec<Told>,
 }
 
 /// What the judge has found.
@@ -68,7 +74,7 @@ impl Deadlocks {
         if self.mode == Mode::End && !self.reported.is_empty() && is_all(&self.reported, &job.states()) {
             self.mode = Mode::Off;
             let text = "no other rank is left; the job was stopped because of the deadlock".into();
-            return Some(Look::NobodyElse(Found { text, ends: true }));
+            return Some(Look::NobodyElse(Found { text, ends: true, sends: Vec::new() }));
         }
         let (stuck, states) = self.judge.turn(job, &self.reported, now)?;
         Some(Look::Stuck(stuck, states))
@@ -79,11 +85,12 @@ impl Deadlocks {
         let is_all = is_all(&facts.stuck, &facts.states);
         let ends = is_all && self.mode == Mode::End && !facts.is_traced;
         let text = describe(&facts, is_all, ends);
+        let sends = sends(&facts);
         self.reported = facts.stuck;
         if facts.is_traced {
             self.mode = Mode::Report;
         }
-        Found { text, ends }
+        Found { text, ends, sends }
     }
 }
 
@@ -148,6 +155,16 @@ fn describe(facts: &Facts, is_all: bool, ends: bool) -> String {
     format!("deadlock: {who}{time}: {why}{end}:{}", report::places(places, 0))
 }
 
+/// The ranks that are stuck in `MPI_Send`. With `--check=strict` it waits for its receive.
+fn sends(facts: &Facts) -> Vec<Told> {
+    let why = oxmpi_verdict::cause(&facts.states, &facts.stuck).map_or_else(String::new, |cause| sentence(&cause));
+    let text = format!("MPI_Send waits for its receive, and works only where the message is stored: {why}");
+    let is_send = |place: &&Place| place.at.is_in_call() && place.at.call.is_some_and(|(fun, _)| fun == Fun::Send);
+    let is_stuck = |place: &&Place| place.waits.is_some();
+    let all = facts.places.iter().filter(is_send).filter(is_stuck);
+    all.map(|place| (place.rank, Finding::new(&SEND_UNSAFE, text.clone()), place.line.clone())).collect()
+}
+
 fn sentence(cause: &Cause) -> String {
     match cause {
         Cause::Gone(rank, other, ended) => {
@@ -172,7 +189,6 @@ fn sentence(cause: &Cause) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oxmpi_abi::functions::Fun;
     use oxmpi_base::segment::{IN_CALL, STATE_RUNNING};
 
     #[test]

@@ -62,6 +62,14 @@ impl Findings {
         self.report.lose(lost);
     }
 
+    /// Adds sends that are stuck, if programs are checked against the text of the standard: only then is it the fault of a send
+    /// that it waits.
+    pub fn add_sends(&mut self, sends: Vec<Told>, now: Instant) {
+        if self.check.mode.on && self.check.mode.strict {
+            self.add((sends, 0), now);
+        }
+    }
+
     /// Whether it is time to look at the logs.
     pub fn is_due(&mut self, now: Instant) -> bool {
         let is_due = self.deadline().is_some_and(|at| at <= now);

@@ -393,7 +393,8 @@ impl<'a> Job<'a> {
             Some(Look::NobodyElse(found)) => found,
             Some(Look::Stuck(stuck, states)) => self.deadlocks.report(deadlock::facts_here(&self.watch, stuck, states)),
         };
-        let Found { text, ends } = found;
+        let Found { text, ends, sends } = found;
+        self.findings.add_sends(sends, now);
         if !ends {
             return self.outputs.say(&text);
         }

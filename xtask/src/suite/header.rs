@@ -13,6 +13,8 @@ pub struct Header {
     pub attempts: usize,
     /// One run for each; at least one.
     pub args: Vec<Vec<String>>,
+    /// What stderr must contain in the run with these arguments.
+    pub says: Vec<(Vec<String>, String)>,
     pub env: Vec<(String, String)>,
     pub cflags: Vec<String>,
     pub launch: Vec<String>,
@@ -26,6 +28,10 @@ pub struct Header {
     pub one_host: Option<String>,
     /// Why the program is not run in valgrind.
     pub no_valgrind: Option<String>,
+    /// Why the program is not run by `--check`.
+    pub no_check: Option<String>,
+    /// The kernel must let programs watch memory.
+    pub needs_watchpoints: bool,
 }
 
 /// A sample of runs on several hosts has no larger ones, where there are smaller ones.
@@ -47,6 +53,7 @@ impl Header {
             timeout: Duration::from_secs(60),
             attempts: 1,
             args: Vec::new(),
+            says: Vec::new(),
             env: Vec::new(),
             cflags: Vec::new(),
             launch: Vec::new(),
@@ -57,6 +64,8 @@ impl Header {
             sleeps: None,
             one_host: None,
             no_valgrind: None,
+            no_check: None,
+            needs_watchpoints: false,
         };
         for (number, line) in (1..).zip(text.lines()) {
             let Some(comment) = line.strip_prefix("//").or_else(|| line.strip_prefix('!')) else { break };
@@ -100,6 +109,17 @@ impl Header {
         self.no_valgrind.is_none() && self.expect_exit == Exit::Is(0)
     }
 
+    /// Reduces it to a run with `--check`, with only the largest of the small sizes if a `sample` is enough. `false`: there is
+    /// none, because the program is wrong on purpose, or checks already.
+    pub fn in_check(&mut self, sample: bool) -> bool {
+        if sample && let Some(largest) = self.ranks.iter().copied().filter(|ranks| *ranks <= SAMPLE_RANKS).max() {
+            self.ranks = vec![largest];
+        }
+        self.timeout *= 3;
+        let checks = self.launch.iter().any(|word| word.starts_with("--check"));
+        self.no_check.is_none() && !checks && self.expect_exit == Exit::Is(0)
+    }
+
     pub fn sizes(&self) -> String {
         let sizes: Vec<_> = self.ranks.iter().map(usize::to_string).collect();
         format!("n = {}", sizes.join(", "))
@@ -116,7 +136,15 @@ impl Header {
             }
             "timeout" => self.timeout = Duration::from_secs(number(key, value)? as u64),
             "attempts" => self.attempts = number(key, value)?,
-            "args" => self.args.push(words()),
+            "args" => {
+                let (words, says) = match value.split_once(" => ") {
+                    Some((words, says)) => (words, Some(says.to_owned())),
+                    None => (value, None),
+                };
+                let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+                self.says.extend(says.map(|says| (words.clone(), says)));
+                self.args.push(words);
+            }
             "env" => match value.split_once('=') {
                 Some((name, value)) => self.env.push((name.to_owned(), value.to_owned())),
                 None => return Err(format!("env: `{value}` is not NAME=VALUE")),
@@ -137,6 +165,10 @@ impl Header {
             "one-host" => self.one_host = Some(value.to_owned()),
             "no-valgrind" if value.is_empty() => return Err("no-valgrind: gives no reason".to_owned()),
             "no-valgrind" => self.no_valgrind = Some(value.to_owned()),
+            "no-check" if value.is_empty() => return Err("no-check: gives no reason".to_owned()),
+            "no-check" => self.no_check = Some(value.to_owned()),
+            "needs" if value == "watchpoints" => self.needs_watchpoints = true,
+            "needs" => return Err(format!("needs: `{value}` is not `watchpoints`")),
             _ => return Err(format!("unknown key `{key}:` in the header (see CONTRIBUTING.md)")),
         }
         Ok(())
@@ -162,7 +194,7 @@ mod tests {
 
     #[test]
     fn all_keys() {
-        let text = "// ranks: 1 8\n// Prose, with a colon: like this.\n// timeout: 5\n// attempts: 3\n// args: a b\n// args: c\n\
+        let text = "// ranks: 1 8\n// Prose, with a colon: like this.\n// timeout: 5\n// attempts: 3\n// args: a b\n// args: c => C: d\n\
                     // env: X=a b=c\n// cflags: -O2 -lm\n// launch: --bind-to none\n// expect-exit: 3\n\
                     // expect-stdout: out\n// expect-stderr: err: or\n// min-cpus: 2\n#include <mpi.h>\n// ranks: 5\n";
         let header = Header::parse(text).expect("a good header");
@@ -170,6 +202,7 @@ mod tests {
             header.runs().map(|(ranks, args)| (ranks, args.join(" "))).collect::<Vec<_>>(),
             [(1, "a b".to_owned()), (1, "c".to_owned()), (8, "a b".to_owned()), (8, "c".to_owned()),]
         );
+        assert_eq!(header.says, [(vec!["c".to_owned()], "C: d".to_owned())]);
         assert_eq!(header.timeout, Duration::from_secs(5));
         assert_eq!(header.attempts, 3);
         assert_eq!(header.env, [("X".to_owned(), "a b=c".to_owned())]);
@@ -196,6 +229,19 @@ mod tests {
     }
 
     #[test]
+    fn runs_that_are_checked() {
+        let checked = |text: &str, sample| {
+            let mut header = Header::parse(text).expect("a good header");
+            header.in_check(sample).then_some(header.ranks)
+        };
+        assert_eq!(checked("// ranks: 1 2 8", false), Some(vec![1, 2, 8]));
+        assert_eq!(checked("// ranks: 1 2 8", true), Some(vec![2]));
+        assert_eq!(checked("// ranks: 2\n// no-check: it leaves a request", true), None);
+        assert_eq!(checked("// ranks: 2\n// expect-exit: 3", true), None);
+        assert_eq!(checked("// ranks: 2\n// launch: --check", true), None);
+    }
+
+    #[test]
     fn no_header_is_a_header() {
         let header = Header::parse("#include <mpi.h>\n").expect("an empty header");
         assert_eq!(header.runs().collect::<Vec<_>>(), [(1, [].as_slice()), (2, &[]), (4, &[])]);
@@ -212,6 +258,8 @@ mod tests {
             "// env: X",
             "// expect-exit: bad",
             "// one-host:",
+            "// no-check:",
+            "// needs: luck",
         ];
         for text in bad {
             assert!(Header::parse(text).is_err_and(|error| error.starts_with("line 1: ")), "{text}");

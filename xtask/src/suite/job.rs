@@ -83,13 +83,20 @@ impl Job<'_> {
         let (stdout, stderr) = (read(&stdout)?, read(&stderr)?);
         let expected = self.header.expect_stdout.iter().map(|part| ("stdout", &stdout, part));
         let expected = expected.chain(self.header.expect_stderr.iter().map(|part| ("stderr", &stderr, part)));
+        let says = self.header.says.iter().filter(|(args, _)| args == self.args);
+        let expected = expected.chain(says.map(|(_, part)| ("stderr", &stderr, part)));
         for (stream, text, part) in expected {
             if !text.contains(part.as_str()) {
                 complaints.push(format!("{stream} does not say `{part}`"));
             }
         }
         // Right programs are never accused.
+        if self.options.check && stderr.contains("mpirun: OX-") {
+            complaints.push("mpirun --check has found something".into());
+        }
         let expects_it = self.header.expect_stderr.iter().any(|part| part.contains("deadlock"));
+        let expects_it =
+            expects_it || self.header.says.iter().any(|(args, part)| args == self.args && part.contains("deadlock"));
         if stderr.contains("mpirun: deadlock:") && !expects_it {
             complaints.push("mpirun says that there is a deadlock".into());
         }
@@ -145,6 +152,9 @@ impl Job<'_> {
         command.arg("-n").arg(self.ranks.to_string());
         if let Some(hosts) = &self.options.hosts {
             command.args(hosts.words(self.ranks));
+        }
+        if self.options.check {
+            command.arg("--check");
         }
         if let Some(launcher) = &self.options.launcher {
             command.arg("--launcher-exec").arg(launcher);

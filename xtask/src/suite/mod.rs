@@ -38,8 +38,9 @@ cargo xtask test-programs [FILTER…] [OPTIONS]
   --hosts H      on several hosts: all programs that can run there, at all sizes above 1. H is a number of pretended hosts,
                  or the names of real ones: a,b,c
   --launcher C   with the names of hosts: the command that starts agents there, for mpirun's --launcher-exec
-  --sample       with --hosts: one size of each program
+  --sample       with --hosts or --check: one size of each program
   --valgrind     under valgrind's memcheck: all programs that end well, at one small size each; an error or a leak is a failure
+  --check        with mpirun --check: all programs that end well; a finding is a failure
   -j N           run N programs at a time (default: 1; a run at many ranks loads the machine already)
   --list         print the programs and their sizes, and run nothing";
 
@@ -84,6 +85,7 @@ struct Options {
     launcher: Option<String>,
     sample: bool,
     valgrind: bool,
+    check: bool,
     list: bool,
 }
 
@@ -103,6 +105,7 @@ impl Options {
             launcher: None,
             sample: false,
             valgrind: false,
+            check: false,
             list: false,
         };
         let mut args = args.iter();
@@ -124,6 +127,7 @@ impl Options {
                 "--launcher" => options.launcher = Some(value()?),
                 "--sample" => options.sample = true,
                 "--valgrind" => options.valgrind = true,
+                "--check" => options.check = true,
                 "--list" => options.list = true,
                 option if option.starts_with('-') => {
                     return Err(format!("unknown option `{option}`\n{HELP}"));
@@ -219,6 +223,10 @@ impl Suite {
             programs
                 .retain_mut(|program| program.header.as_mut().map_or(true, |header| header.on_hosts(options.sample)));
         }
+        if options.check {
+            programs
+                .retain_mut(|program| program.header.as_mut().map_or(true, |header| header.in_check(options.sample)));
+        }
         if options.valgrind {
             programs.retain_mut(|program| program.header.as_mut().map_or(true, Header::in_valgrind));
         }
@@ -279,6 +287,10 @@ impl Suite {
             println!("skip {}: it needs {} CPUs, here are {cores}", program.name, header.min_cpus);
             return Total { skipped: 1, ..total };
         }
+        if header.needs_watchpoints && !may_watch() {
+            println!("skip {}: the kernel lends no watchpoints here", program.name);
+            return Total { skipped: 1, ..total };
+        }
         let begin = Instant::now();
         for (ranks, args) in header.runs() {
             let mut failures = Vec::new();
@@ -325,6 +337,16 @@ impl Suite {
         }
         failures
     }
+}
+
+/// Whether the kernel lends watchpoints to programs: unprivileged users may be refused, and filters of system calls may be in
+/// the way.
+fn may_watch() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim).unwrap_or("");
+    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    let is_root = field("Uid:").starts_with('0');
+    field("Seccomp:") == "0" && (is_root || paranoid.trim().parse().is_ok_and(|level: i32| level <= 2))
 }
 
 /// Runs `work` on each item, on several threads; the results are in the order of the items.

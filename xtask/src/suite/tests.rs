@@ -53,6 +53,7 @@ impl Folder {
             launcher: None,
             sample: false,
             valgrind: false,
+            check: false,
             list: false,
         }
     }

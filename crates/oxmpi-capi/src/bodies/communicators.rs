@@ -113,6 +113,7 @@ pub fn comm_dup(cx: &Call, comm: Comm) -> Result<Comm> {
 }
 
 pub fn comm_dup_with_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<Comm> {
+    cx.note(comm);
     cx.enter()?.comm(comm)?;
     let original = original(cx, comm, info);
     // Also when a callback refused: the others must not wait for this process.
@@ -132,6 +133,7 @@ pub fn comm_idup(cx: &Call, comm: Comm) -> Result<(Comm, Request)> {
 }
 
 pub fn comm_idup_with_info(cx: &Call, comm: Comm, info: InfoHandle) -> Result<(Comm, Request)> {
+    cx.note(comm);
     cx.enter()?.comm(comm)?;
     let original = original(cx, comm, info);
     let mut guard = cx.enter()?;
@@ -168,6 +170,7 @@ fn part_of(guard: &Guard, comm: &Made, group: GroupHandle) -> Result<(Ranks, Opt
 }
 
 pub fn comm_create(cx: &Call, comm: Comm, group: GroupHandle) -> Result<Comm> {
+    cx.note(comm);
     let mut guard = cx.enter()?;
     let found = guard.comm(comm)?;
     let (ranks, rank) = part_of(&guard, found, group)?;
@@ -198,6 +201,7 @@ pub fn comm_create_group(cx: &Call, comm: Comm, group: GroupHandle, tag: c_int) 
 }
 
 pub fn comm_split(cx: &Call, comm: Comm, color: c_int, key: c_int) -> Result<Comm> {
+    cx.note(comm);
     let mut guard = cx.enter()?;
     guard.comm(comm)?;
     let color = match color {

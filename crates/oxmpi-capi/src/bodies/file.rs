@@ -20,6 +20,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 pub fn file_open(cx: &Call, comm: Comm, filename: &[u8], amode: c_int, info: InfoHandle) -> Result<File> {
+    cx.note(comm);
     let mut guard = cx.enter()?;
     open::check_comm(&guard, comm)?;
     let args = || {

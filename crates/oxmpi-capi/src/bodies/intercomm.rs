@@ -27,6 +27,7 @@ pub fn intercomm_create(
     remote_leader: c_int,
     tag: c_int,
 ) -> Result<Comm> {
+    cx.note(local_comm);
     let mut guard = cx.enter()?;
     let found = guard.comm(local_comm)?;
     comm::check_intra(found)?;

@@ -90,6 +90,7 @@ pub fn cart_create(
     periods: Array<c_int>,
     reorder: c_int,
 ) -> Result<Comm> {
+    cx.note(comm_old);
     let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
     let cart = cart_for(found, dims, periods)?;
@@ -107,6 +108,7 @@ pub fn cart_map(cx: &Call, comm: Comm, dims: Array<c_int>, periods: Array<c_int>
 }
 
 pub fn cart_sub(cx: &Call, comm: Comm, remain_dims: Open<c_int>) -> Result<Comm> {
+    cx.note(comm);
     let mut guard = cx.enter()?;
     let found = guard.comm(comm)?;
     let cart = found.cart()?;

@@ -52,6 +52,7 @@ fn make(
     info: InfoHandle,
     comm: Comm,
 ) -> Result<(usize, Win)> {
+    cx.note(comm);
     let mut guard = cx.enter()?;
     window::check_comm(&guard, comm)?;
     let size = window::check_size(size)?;

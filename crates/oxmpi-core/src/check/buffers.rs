@@ -7,8 +7,10 @@
 
 use super::message::Expected;
 use oxmpi_abi::functions::Fun;
+use oxmpi_base::watchpoint::Watchpoint;
 use oxmpi_datatype::Source;
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// A buffer of an operation.
 pub struct Use {
@@ -21,20 +23,47 @@ pub struct Use {
     pub(crate) result: Option<u64>,
     /// Of a receive of one message.
     pub(crate) expected: Option<Expected>,
+    /// While the library writes: uses by the program.
+    pub(crate) watched: Vec<Watchpoint>,
 }
 
 impl Use {
     pub fn reads(fun: Fun, buffer: Source<'static>) -> Use {
-        Use { fun, buffer, writes: false, hash: None, result: None, expected: None }
+        Use::new(fun, buffer, false, None)
     }
 
     pub fn writes(fun: Fun, buffer: Source<'static>) -> Use {
-        Use { fun, buffer, writes: true, hash: None, result: None, expected: None }
+        Use::new(fun, buffer, true, None)
     }
 
     /// A receive that can tell what has become of it.
     pub fn receives(fun: Fun, buffer: Source<'static>, expected: Option<Expected>) -> Use {
-        Use { fun, buffer, writes: true, hash: None, result: None, expected }
+        Use::new(fun, buffer, true, expected)
+    }
+
+    fn new(fun: Fun, buffer: Source<'static>, writes: bool, expected: Option<Expected>) -> Use {
+        Use { fun, buffer, writes, hash: None, result: None, expected, watched: Vec::new() }
+    }
+
+    /// The same use by the next operation of a persistent request.
+    pub(crate) fn again(&self) -> Use {
+        Use::new(self.fun, self.buffer.clone(), self.writes, self.expected.clone())
+    }
+
+    /// Watches the first bytes while the library writes there.
+    pub(crate) fn watch(&mut self, most: usize) {
+        let Some((mut start, end)) = self.range().filter(|_| self.writes) else { return };
+        while self.watched.len() < most
+            && let Some((watched, bytes)) = Watchpoint::new(start, end - start)
+        {
+            self.watched.push(watched);
+            start += bytes;
+        }
+    }
+
+    /// Where the program has used it, behind the instruction.
+    pub(crate) fn used_at(&self) -> Option<u64> {
+        self.watched.iter().find_map(Watchpoint::used_at)
     }
 
     /// The bytes, if they are contiguous.
@@ -72,7 +101,37 @@ pub struct Buffers {
     pub(crate) pending: Vec<(usize, Use)>,
     /// Those of one-sided accesses.
     pub(crate) accesses: Vec<LocalUse>,
+    /// Those of persistent requests, for each start.
+    pub(crate) kept: HashMap<usize, Vec<Use>>,
+    /// The requests that threads wait for.
+    pub(crate) waits: Vec<(usize, u64)>,
+    /// Buffers that were watched.
+    watched: usize,
 }
+
+impl Buffers {
+    /// A function of the program is about to be called. It may use buffers of the operation that calls it, so no use is told
+    /// any more.
+    pub(crate) fn unwatch(&mut self) {
+        self.pending.iter_mut().for_each(|(_, one)| one.watched.clear());
+    }
+
+    /// How many watchpoints the next buffer gets. Setting one takes some time: a program that starts very many operations
+    /// has a sample of them watched.
+    pub(crate) fn watchpoints(&mut self) -> usize {
+        self.watched += 1;
+        let is_meant = self.watched <= WATCHED || self.watched.is_multiple_of(WATCHED);
+        let others = self.pending.iter().map(|(_, one)| one);
+        let in_use: usize = others.chain(self.accesses.iter().map(|of| &of.one)).map(|one| one.watched.len()).sum();
+        // The first buffer leaves something for others.
+        if is_meant { (WATCHPOINTS - in_use.min(WATCHPOINTS)).div_ceil(2) } else { 0 }
+    }
+}
+
+/// So many operations are watched at first, and then every so many-th one.
+const WATCHED: usize = 64;
+/// The watchpoints of a thread.
+const WATCHPOINTS: usize = 4;
 
 thread_local! {
     /// The buffers of the call that this thread is in.

@@ -6,7 +6,7 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_base::ids::Peer;
 use oxmpi_check::catalogue::{COLL_CALL, COLL_COUNT, COLL_OP, COLL_ROOT, Entry, TYPE_COLL};
 use oxmpi_datatype::{Classes, NAMED};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A number for the operation of a call without one.
 pub const NO_OPERATION: u16 = 0;
@@ -66,7 +66,7 @@ impl Data {
 }
 
 impl Facts {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         Fun::from_u16(self.fun).map_or("a function", Fun::name)
     }
 
@@ -141,6 +141,14 @@ pub struct Own {
     pub expected: BTreeMap<u32, Data>,
 }
 
+impl Own {
+    /// A call of which only the function is compared.
+    pub fn without_data(fun: Fun) -> Own {
+        let facts = Facts { fun: fun.without_large_counts() as u16, root: -1, op: NO_OPERATION, data: Data::NONE };
+        Own { facts, sent: Vec::new(), expected: BTreeMap::new() }
+    }
+}
+
 /// A call that not all others have been compared with.
 pub(crate) struct Open {
     pub own: Own,
@@ -148,6 +156,8 @@ pub(crate) struct Open {
     pub size: usize,
     /// Records that will come.
     pub left: usize,
+    /// On the first rank: those that have told their call.
+    pub heard: BTreeSet<u32>,
 }
 
 /// The calls of this process, and the records of others that came before them.
@@ -157,6 +167,8 @@ pub struct CallTable {
     pub(crate) early: Vec<CallRecord>,
     /// Contexts on which calls have differed: what comes later says nothing new.
     pub(crate) differed: Vec<u32>,
+    /// Contexts of communicators that were freed: a record that has come too late may be of one of those.
+    pub(crate) freed: BTreeSet<u32>,
 }
 
 /// Records that are kept until the call comes; a program that is so far ahead is not checked further.
@@ -223,7 +235,7 @@ mod tests {
     fn texts_name_both_calls() {
         let facts = Facts { fun: Fun::Reduce as u16, root: 1, op: 0, data: data(INT, 5) };
         let own = Own { facts: Facts { fun: Fun::Bcast as u16, ..facts }, sent: vec![], expected: BTreeMap::new() };
-        let open = Open { own, comm: "MPI_COMM_WORLD".into(), size: 3, left: 2 };
+        let open = Open { own, comm: "MPI_COMM_WORLD".into(), size: 3, left: 2, heard: BTreeSet::new() };
         let record = CallRecord { from: Peer::at_slot(1), context: 0, number: 4, rank: 1, facts, is_block: false };
         let (entry, text) = compare(&open, &record).unwrap();
         assert_eq!(entry.name, "OX-COLL-CALL");

@@ -42,6 +42,8 @@ const POSTED: u8 = 1;
 const MATCHED: u8 = 2;
 /// It was complete when its request was made; the hash is that of then.
 const HERE: u8 = 3;
+/// A message has matched it, and its buffer had been changed by the program, which was told.
+const TOLD: u8 = 4;
 
 impl Expected {
     /// A receive of elements of this type, which a call begins.
@@ -71,7 +73,19 @@ impl Expected {
     /// Whether the program has changed the buffer after the message had come.
     pub(crate) fn has_changed(&self, buffer: &Source<'_>) -> bool {
         let Some(Inner { state, hash, .. }) = &self.0.checked else { return false };
-        state.swap(NEW, Relaxed) == HERE && buffer.checksum() != hash.load(Relaxed)
+        state.load(Relaxed) == HERE && buffer.checksum() != hash.load(Relaxed)
+    }
+
+    /// The operation is complete; whether it was told that the program has changed the buffer.
+    pub(crate) fn was_told(&self) -> bool {
+        self.0.checked.as_ref().is_some_and(|inner| inner.state.load(Relaxed) == TOLD)
+    }
+
+    /// The request may be started again.
+    pub(crate) fn renew(&self) {
+        if let Some(inner) = &self.0.checked {
+            inner.state.store(NEW, Relaxed);
+        }
     }
 
     /// A message has matched the receive.
@@ -82,6 +96,7 @@ impl Expected {
             let fun = fun.map_or("a receive", Fun::name);
             let text = format!("the buffer of {fun} was changed by the program before its request was complete");
             check::tell(node, &BUF_RECV, text);
+            state.store(TOLD, Relaxed);
         }
     }
 

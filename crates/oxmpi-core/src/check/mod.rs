@@ -19,7 +19,7 @@ pub mod origins;
 
 use crate::settings;
 use oxmpi_base::callers::{CALLERS, callers};
-use oxmpi_check::catalogue::Entry;
+use oxmpi_check::catalogue::{Entry, FILE_CONFLICT};
 use oxmpi_check::{Finding, Mode};
 use oxmpi_transport::NodeMemory;
 use std::collections::BTreeSet;
@@ -87,6 +87,32 @@ pub(crate) fn begin(is_watched: bool) {
 #[cold]
 pub fn tell(node: &NodeMemory, entry: &'static Entry, text: String) {
     tell_finding(node, Finding::new(entry, text), Some(callers()));
+}
+
+/// Tells that several processes have written the same bytes of a file.
+#[cold]
+pub fn tell_common_writes(node: &NodeMemory, what: &str) {
+    let text = format!("{what} without MPI_File_sync in between");
+    tell_finding(node, Finding::new(&FILE_CONFLICT, text), None);
+}
+
+/// What was found where it could not be told, with its callers.
+static LATER: Mutex<Vec<(Finding, [u64; CALLERS])>> = Mutex::new(Vec::new());
+
+/// Tells a finding as soon as [`tell_now`] is called.
+#[cold]
+pub(crate) fn tell_later(entry: &'static Entry, text: String) {
+    let mut later = LATER.lock().unwrap_or_else(PoisonError::into_inner);
+    if later.len() < MOST {
+        later.push((Finding::new(entry, text), callers()));
+    }
+}
+
+/// Tells what was found by [`tell_later`].
+#[cold]
+pub(crate) fn tell_now(node: &NodeMemory) {
+    let later = std::mem::take(&mut *LATER.lock().unwrap_or_else(PoisonError::into_inner));
+    later.into_iter().for_each(|(finding, callers)| tell_finding(node, finding, Some(callers)));
 }
 
 /// Waits until `mpirun` has read what this process has told, which it does soon: afterwards the process may end, and

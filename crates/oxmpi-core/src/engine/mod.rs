@@ -354,6 +354,12 @@ impl Messages {
         all.filter(move |(envelope, _)| is_users(envelope))
     }
 
+    /// Partitions that nobody has received. Announcements are not among them: making a request sends nothing yet.
+    pub(crate) fn unreceived_parts(&self) -> impl Iterator<Item = (Envelope, u64)> {
+        let all = self.unexpected.iter().map(|(_, envelope, message)| (envelope, message.bytes()));
+        all.filter(|(envelope, _)| envelope.sender_of_part().is_some())
+    }
+
     /// Sends a packet about a transfer, now or as soon as the link has room.
     fn tell(&mut self, peer: Peer, control: Control) {
         self.told += 1;

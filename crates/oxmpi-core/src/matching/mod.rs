@@ -20,6 +20,9 @@ pub use unexpected::{MessageId, UnexpectedQueue};
 
 pub use oxmpi_abi::constants::{MPI_ANY_SOURCE as ANY_SOURCE, MPI_ANY_TAG as ANY_TAG};
 
+/// Marks a rank as the source of partitioned messages.
+pub const PARTS: i32 = 1 << 30;
+
 /// The envelope of a message. `source` is a rank, 0 or more. The user's tags are 0 or more;
 /// negative ones are the library's own (never [`ANY_TAG`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -27,6 +30,14 @@ pub struct Envelope {
     pub context: u32,
     pub source: i32,
     pub tag: i32,
+}
+
+impl Envelope {
+    /// The rank that has sent this message, if it is a partition.
+    pub fn sender_of_part(&self) -> Option<i32> {
+        let is_part = self.context % 2 == 1 && self.tag < 0 && self.source > 0 && self.source & PARTS != 0;
+        is_part.then_some(self.source & !PARTS)
+    }
 }
 
 /// What a receive or a probe accepts: `source` may be [`ANY_SOURCE`], `tag` may be [`ANY_TAG`],

@@ -1,8 +1,8 @@
 //! Makes partitioned sends and receives, and advances receives that wait for their announcement.
 
-use super::{Heard, Incoming, Note, Outgoing, SOURCE, lock};
+use super::{Heard, Incoming, Note, Outgoing, lock};
 use crate::engine::Route;
-use crate::matching::Pattern;
+use crate::matching::{PARTS as SOURCE, Pattern};
 use crate::process::Process;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::Comm;
@@ -14,7 +14,7 @@ impl Process {
     pub fn make_outgoing(
         &mut self,
         comm: Comm,
-        buf: Source<'static>,
+        (buf, classes): (Source<'static>, u64),
         partitions: usize,
         route: Option<Route>,
     ) -> Result<Outgoing> {
@@ -24,7 +24,7 @@ impl Process {
         let route = route.map(|route| Route { context, source, ..route });
         if let Some(route) = &route {
             self.partitions += partitions as u64;
-            let note: Note = [partitions as u64, (buf.len() / partitions) as u64, first];
+            let note: Note = [partitions as u64, (buf.len() / partitions) as u64, first, classes];
             let bytes = OwnedBytes::from(&note.map(u64::to_ne_bytes).concat()[..]);
             if let Some(op) = self.engine.send_stored(route, bytes) {
                 self.engine.detach(op);
@@ -38,7 +38,7 @@ impl Process {
     pub fn make_incoming(
         &mut self,
         comm: Comm,
-        buf: Target<'static>,
+        (buf, classes): (Target<'static>, u64),
         partitions: usize,
         pattern: Pattern,
     ) -> Result<Incoming> {
@@ -48,7 +48,7 @@ impl Process {
         // SAFETY: the words are kept beside the operation's number, and read after its end. If the
         // request is freed, `forget` cancels the receive first.
         let op = self.engine.recv(pattern, unsafe { words.lend_to_write() });
-        Ok(Incoming { buf, partitions, pattern, from, heard: Mutex::new(Heard::NotYet(op, words)) })
+        Ok(Incoming { buf, partitions, pattern, from, classes, heard: Mutex::new(Heard::NotYet(op, words)) })
     }
 
     /// Advances receives that wait for their announcement.

@@ -3,10 +3,14 @@
 use super::Process;
 use crate::check;
 use crate::check::buffers::{MOST, PROPOSED, Use};
+use crate::check::message::Expected;
 use crate::check::origins;
 use crate::request::Body;
 use oxmpi_abi::functions::Fun;
-use oxmpi_check::catalogue::{BUF_OVERLAP, BUF_RECV, BUF_SEND};
+use oxmpi_base::callers::{CALLERS, callers};
+use oxmpi_base::thread_number::thread_number;
+use oxmpi_check::Finding;
+use oxmpi_check::catalogue::{BUF_EARLY, BUF_OVERLAP, BUF_RECV, BUF_SEND, THREAD_REQUEST};
 
 impl Process {
     /// A call is about to use buffers. With `stays` they may become pending.
@@ -42,22 +46,56 @@ impl Process {
         PROPOSED.set(uses);
     }
 
+    /// A call is about to make a persistent request, whose operations use buffers.
+    #[cold]
+    pub fn propose_kept_buffers(&mut self, uses: Vec<Use>) {
+        PROPOSED.set(uses);
+    }
+
     /// The operation of the proposed buffers has a request.
     #[cold]
     pub fn bind_buffers(&mut self, handle: usize, fun: Fun) {
         // Others are of a call that has made no request.
-        for mut one in PROPOSED.take().into_iter().filter(|one| one.fun == fun) {
-            if one.writes && self.is_over(handle) {
-                one.result = Some(one.buffer.checksum());
-            }
-            if let Some(expected) = &one.expected {
-                let is_over = self.is_over(handle);
-                expected.posted(is_over, &one.buffer);
-            }
-            if self.buffers.pending.len() <= MOST {
-                self.buffers.pending.push((handle, one));
-            }
+        let uses = PROPOSED.take().into_iter().filter(|one| one.fun == fun);
+        match self.requests.get(handle).map(|request| &request.body) {
+            None => {}
+            Some(Body::Persistent(_, None)) => drop(self.buffers.kept.insert(handle, uses.collect())),
+            Some(_) => uses.for_each(|one| self.bind_buffer(handle, one)),
         }
+    }
+
+    fn bind_buffer(&mut self, handle: usize, mut one: Use) {
+        if one.writes && self.is_over(handle) {
+            one.result = Some(one.buffer.checksum());
+        }
+        if let Some(expected) = &one.expected {
+            let is_over = self.is_over(handle);
+            expected.posted(is_over, &one.buffer);
+        }
+        if self.buffers.pending.len() <= MOST {
+            one.watch(if one.writes { self.buffers.watchpoints() } else { 0 });
+            self.buffers.pending.push((handle, one));
+        }
+    }
+
+    /// A persistent request is about to be started.
+    #[cold]
+    pub fn propose_start(&mut self, handle: usize) {
+        let uses = self.buffers.kept.get(&handle).map(|uses| uses.iter().map(Use::again).collect());
+        self.propose_buffers(uses.unwrap_or_default(), true);
+    }
+
+    /// It was started.
+    #[cold]
+    pub fn bind_start(&mut self, handle: usize) {
+        PROPOSED.take().into_iter().for_each(|one| self.bind_buffer(handle, one));
+    }
+
+    /// A part of the buffer of a request is about to be read, in addition to others.
+    #[cold]
+    pub fn bind_part(&mut self, handle: usize, one: Use) {
+        self.propose_buffers(vec![one], true);
+        self.bind_start(handle);
     }
 
     /// Results that the library has written since: nobody else may change them before the request is complete.
@@ -104,10 +142,19 @@ impl Process {
                 let text = format!("the buffer of {fun} was changed before its request was complete");
                 check::tell(self.engine.node(), &BUF_SEND, text);
             }
+            let used_at = one.used_at();
+            let line = used_at.map(|address| -> [u64; CALLERS] { [address, 0] });
             let was_changed = one.result.is_some_and(|hash| hash != one.buffer.checksum());
-            if was_changed || one.expected.is_some_and(|expected| expected.has_changed(&one.buffer)) {
+            if was_changed || one.expected.as_ref().is_some_and(|expected| expected.has_changed(&one.buffer)) {
                 let text = format!("the buffer of {fun} was changed by the program before its request was complete");
-                check::tell(self.engine.node(), &BUF_RECV, text);
+                let callers = line.unwrap_or_else(callers);
+                check::tell_finding(self.engine.node(), Finding::new(&BUF_RECV, text), Some(callers));
+            } else if line.is_some() && !one.expected.as_ref().is_some_and(Expected::was_told) {
+                let text = format!("the buffer of {fun} was used by the program before its request was complete");
+                check::tell_finding(self.engine.node(), Finding::new(&BUF_EARLY, text), line);
+            }
+            if let Some(expected) = &one.expected {
+                expected.renew();
             }
         }
     }
@@ -119,10 +166,35 @@ impl Process {
         }
     }
 
+    /// A thread is about to wait for a request.
+    #[cold]
+    pub fn begin_wait(&mut self, handle: usize) {
+        let (own, buffers) = (thread_number(), &mut self.buffers);
+        let other = buffers.waits.iter().any(|wait| wait.0 == handle && wait.1 != own);
+        // A wait of a thread ends with it, also with an error.
+        buffers.waits.retain(|wait| wait.1 != own);
+        if !self.is_pending(handle) {
+            return;
+        }
+        self.buffers.waits.push((handle, own));
+        if other {
+            let fun = origins::of(handle).map_or("another call", |origin| origin.fun.name());
+            let text = format!("the request of {fun} is waited for by two threads at once");
+            check::tell(self.engine.node(), &THREAD_REQUEST, text);
+        }
+    }
+
+    /// The request is complete.
+    #[cold]
+    pub fn end_wait(&mut self, handle: usize) {
+        self.buffers.waits.retain(|wait| wait.0 != handle);
+    }
+
     /// A request was freed: nobody knows when its operation ends.
     #[cold]
     pub fn forget_buffers(&mut self, handle: usize) {
         origins::forget(handle);
+        self.buffers.kept.remove(&handle);
         self.release_buffers(handle);
     }
 

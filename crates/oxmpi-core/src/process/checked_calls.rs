@@ -9,6 +9,7 @@ use oxmpi_check::Finding;
 use oxmpi_check::catalogue::COLL_CALL;
 use oxmpi_transport::CALL_RECORD;
 use oxmpi_transport::transfer::Control;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Process {
     /// This rank makes a collective call on a communicator of one group, as `number` among them.
@@ -38,7 +39,9 @@ impl Process {
         let blocks = own.expected.keys().filter(|&&other| other != rank).count();
         let left = blocks + if rank == 0 { size - 1 } else { 0 };
         if left > 0 {
-            self.call_table.open.insert((context, number), Open { own, comm: name, size, left });
+            self.call_table
+                .open
+                .insert((context, number), Open { own, comm: name, size, left, heard: BTreeSet::new() });
         }
         self.engine.progress();
         self.compare_collectives();
@@ -57,6 +60,9 @@ impl Process {
                 continue;
             };
             open.left = open.left.saturating_sub(1);
+            if !record.is_block {
+                open.heard.insert(record.rank);
+            }
             if (record.rank as usize) < open.size && !self.call_table.differed.contains(&record.context) {
                 let found = compare(open, &record);
                 if let Some((entry, text)) = found {
@@ -79,5 +85,40 @@ impl Process {
         let table = &mut self.call_table;
         table.open.retain(|(of, _), _| *of != context);
         table.differed.retain(|of| *of != context);
+        table.freed.insert(context);
+    }
+
+    /// Tells calls that only some ranks have made. Every record has arrived.
+    pub(crate) fn tell_missing_calls(&mut self) {
+        let is_told =
+            |context: &u32| !self.call_table.differed.contains(context) && !self.call_table.freed.contains(context);
+        let mut found: BTreeMap<(u32, u32), String> = BTreeMap::new();
+        for ((context, number), open) in self.call_table.open.iter().filter(|((context, _), _)| is_told(context)) {
+            let is_first = self.comm_of(*context).is_some_and(|comm| comm.rank == 0);
+            let missing = (1..open.size as u32).filter(|rank| is_first && !open.heard.contains(rank));
+            for rank in missing {
+                let (name, comm) = (open.own.facts.name(), &open.comm);
+                found.entry((*context, rank)).or_insert_with(|| {
+                    format!(
+                        "never made collective call {number} on {comm}, which is {name} on rank 0 of the communicator"
+                    )
+                });
+            }
+        }
+        for record in self.call_table.early.iter().filter(|record| !record.is_block && is_told(&record.context)) {
+            let Some(comm) = self.comm_of(record.context).map(|comm| comm.describe()) else { continue };
+            found.entry((record.context, record.rank)).or_insert_with(|| {
+                let name = record.facts.name();
+                format!(
+                    "called {name} as collective call {} on {comm}, which rank 0 of the communicator never made",
+                    record.number
+                )
+            });
+        }
+        for ((context, rank), text) in found {
+            let peer = self.comm_of(context).map(|comm| comm.group.peer(Rank::new(rank as usize)));
+            let rank = peer.and_then(|peer| self.engine.node().nodes().rank_of(peer)).map(|rank| rank.index());
+            check::tell_finding(self.engine.node(), Finding { rank, ..Finding::new(&COLL_CALL, text) }, None);
+        }
     }
 }

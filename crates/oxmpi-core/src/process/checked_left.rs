@@ -20,7 +20,9 @@ type Counted = BTreeMap<Option<Origin>, usize>;
 impl Process {
     /// Tells what is left; everything that others have sent has arrived.
     pub fn tell_what_is_left(&mut self) {
+        check::tell_now(self.engine.node());
         self.compare_collectives();
+        self.tell_missing_calls();
         self.tell_requests();
         self.tell_objects();
         self.tell_messages();
@@ -85,6 +87,12 @@ impl Process {
             .chain(self.comms.made.iter().map(|(_, comm)| comm))
             .map(|comm| (comm.context, comm.describe()))
             .collect();
+        for (envelope, _) in self.engine.unreceived_parts() {
+            let Some(source) = envelope.sender_of_part() else { continue };
+            let Some((_, comm)) = comms.iter().find(|(of, _)| *of == envelope.context & !1) else { continue };
+            let text = format!("partitions from rank {source} on {comm} never received");
+            check::tell_finding(self.engine.node(), Finding::new(&MATCH_UNRECEIVED, text), None);
+        }
         for ((context, source, tag), (count, bytes)) in all {
             let Some((_, comm)) = comms.iter().find(|(of, _)| *of == context) else { continue };
             let what = match count {

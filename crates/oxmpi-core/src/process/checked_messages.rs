@@ -22,6 +22,15 @@ impl Process {
         Signature::new(datatype.classes().repeat(count.max(0) as u128))
     }
 
+    /// The classes of so many elements of a type; 0 for what matches everything, and while programs are not checked.
+    pub fn classes_of(&self, count: i64, datatype: handle::Datatype) -> u64 {
+        if !check::is_on() {
+            return 0;
+        }
+        let classes = self.datatype(datatype).ok().map(|found| found.classes().repeat(count.max(0) as u128));
+        classes.and_then(|classes| classes.whole()).map_or(0, |hash| hash | 1)
+    }
+
     /// What a receive expects: nothing while programs are neither checked nor recorded.
     #[inline]
     pub fn expected_by(&self, fun: Fun, comm: handle::Comm, arg: &TargetArg<'_>) -> Option<Expected> {

@@ -12,6 +12,7 @@ use crate::record;
 use oxmpi_abi::constants::{MPI_NO_OP, MPI_OP_NULL, MPI_REPLACE};
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Datatype, Op, Win as Handle};
+use oxmpi_check::Finding;
 use oxmpi_check::catalogue::{RMA_CONFLICT, RMA_ORIGIN, RMA_STORE, TYPE_RMA};
 use oxmpi_datatype::{Classes, Cursor, Signature, Source};
 use oxmpi_rma::access_log::{Entry, Epoch, Kind, TargetLog};
@@ -105,6 +106,7 @@ impl Process {
         if is_fetching && !check::is_strict() {
             let result = writes.map(|buffer| Use::writes(fun, (*buffer).clone()));
             self.buffers.accesses.retain(|other| !result.as_ref().is_some_and(|result| result.overlaps(&other.one)));
+            reads.into_iter().for_each(|buffer| self.use_locally(win, region.rank, Use::reads(fun, buffer)));
         } else if !has_request(fun) {
             let reads = reads.map(|buffer| Use::reads(fun, buffer));
             let writes = writes.map(|buffer| Use::writes(fun, (*buffer).clone()));
@@ -165,7 +167,11 @@ impl Process {
             Entry { origin, kind, from, to, epoch, hash, by_request, over: false }
         };
         let pieces: Vec<Entry> = pieces.iter().map(entry).collect();
-        let may_compare = kind == Kind::Put || (kind == Kind::Get && check::is_strict());
+        let may_compare = match kind {
+            Kind::Put => true,
+            Kind::Get => check::is_strict(),
+            Kind::Accumulate(op, _) => op as usize != MPI_NO_OP.0,
+        };
         let (mut clash, mut stored) = (None, None);
         let is_exclusive = window.is_exclusive(target);
         log.with(target, |log| {
@@ -306,8 +312,13 @@ impl Process {
             );
             check::tell(self.engine.node(), &RMA_ORIGIN, text);
         }
-        let hash = (!one.writes && !self.is_in_window(&one)).then(|| one.buffer.checksum());
-        self.buffers.accesses.push(LocalUse { win: win.0, target, one: Use { hash, ..one } });
+        let is_private = !self.is_in_window(&one);
+        let hash = (!one.writes && is_private).then(|| one.buffer.checksum());
+        let mut one = Use { hash, ..one };
+        if one.writes && is_private {
+            one.watch(self.buffers.watchpoints());
+        }
+        self.buffers.accesses.push(LocalUse { win: win.0, target, one });
     }
 
     /// Others may change memory of a window at any time.
@@ -343,6 +354,12 @@ impl Process {
                     one.fun.name()
                 );
                 check::tell(self.engine.node(), &RMA_ORIGIN, text);
+            } else if let Some(address) = one.used_at() {
+                let text = format!(
+                    "the buffer of {} was used by the program before the operation was complete",
+                    one.fun.name()
+                );
+                check::tell_finding(self.engine.node(), Finding::new(&RMA_ORIGIN, text), Some([address, 0]));
             }
         }
         let epoch = self.win(win).ok().and_then(|found| found.window.logged_epoch(found.window.rank));

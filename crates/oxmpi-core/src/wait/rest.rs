@@ -101,7 +101,7 @@ impl Call<'_> {
         if bystanders::has_timer() {
             return None;
         }
-        let threads = if guard.is_shared() { bystanders::other_threads()? } else { 0 };
+        let threads = if self.library().is_threaded() { bystanders::other_threads()? } else { 0 };
         Some((ranges, threads))
     }
 

@@ -132,7 +132,8 @@ impl Root<'_> {
         }
     }
 
-    fn tell_deadlock(&mut self, Found { text, ends }: Found) {
+    fn tell_deadlock(&mut self, Found { text, ends, sends }: Found) {
+        self.findings.add_sends(sends, Instant::now());
         match ends {
             true => self.fail(Verdict::Deadlock(text), Stop::Failure),
             false => self.say(&text),

@@ -126,6 +126,23 @@ impl Blocks {
         Ok(())
     }
 
+    /// The memory of each block.
+    ///
+    /// # Safety
+    /// The arrays have as many entries as there are blocks.
+    pub(super) unsafe fn regions(&self, guard: &Guard, blocks: usize) -> Result<Vec<Region>> {
+        check_arrays(blocks, self.counts, self.displs)?;
+        let extent = guard.datatype(self.datatype)?.extent() as i64;
+        let region = |index| {
+            // SAFETY: there are as many entries as blocks: this function's own condition.
+            let (count, displ) = unsafe { (self.counts.get(index), self.displs.get(index)) };
+            check_count(index, count)?;
+            let address = self.address.cast::<u8>().wrapping_offset(displ.wrapping_mul(extent) as isize);
+            guard.buffer(address, count, self.datatype)
+        };
+        (0..blocks).filter(|&index| region(index).is_ok_and(|found| !found.is_empty())).map(region).collect()
+    }
+
     /// The offset of each block, checked.
     ///
     /// # Safety

@@ -2,16 +2,17 @@
 //! must agree on. Calls with wrong arguments are not compared: they get an error. A recorder hears how many bytes this rank
 //! gives, or gets where it gives none.
 
+use super::neighbors::Neighbors;
+use super::used::{self, Memory};
 use super::{Block, Blocks, Mixed, Mode, Operands};
 use crate::args::Ints;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm, Datatype};
 use oxmpi_core::call::{Call, Guard};
-use oxmpi_core::check::buffers::Use;
 use oxmpi_core::check::calls::{Data, Facts, NO_OPERATION, Own, USERS};
 use oxmpi_core::operation::Operation;
 use oxmpi_core::{check, record};
-use oxmpi_datatype::{Classes, Source};
+use oxmpi_datatype::Classes;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -32,9 +33,6 @@ const NOBODY: i32 = -1;
 impl<'c, 'l> Checked<'c, 'l> {
     /// `None` where nothing is compared: intercommunicators, and what is no communicator.
     fn new(call: &'c Call<'l>, comm: Comm) -> Option<Checked<'c, 'l>> {
-        if check::is_on() {
-            call.library().check_thread(call.fun);
-        }
         let guard = call.enter().ok()?;
         let found = guard.comm(comm).ok()?;
         let (rank, size, is_inter) = (found.rank, found.size() as usize, found.is_inter());
@@ -84,24 +82,15 @@ impl<'c, 'l> Checked<'c, 'l> {
         Some(if total == 0 { data } else { data.with(lengths) })
     }
 
-    /// The call is about to read and to write so many blocks. Those of persistent operations are used when they start.
+    /// The call is about to read and to write memory.
     ///
     /// # Safety
-    /// The program keeps the blocks until the operation is complete.
-    unsafe fn propose(&mut self, mode: Mode, read: Option<(&Block, i64)>, written: Option<(&Block, i64)>) {
-        if matches!(mode, Mode::Persistent(_)) || !check::is_on() {
-            return;
-        }
-        let buffer = |(block, blocks): (&Block, i64)| {
-            let is_place = !block.is_in_place();
-            let region = block.whole(&self.guard, blocks as usize, false).ok().filter(|_| is_place)?;
+    /// As for [`used::propose`].
+    unsafe fn propose(&mut self, mode: Mode, read: Option<Memory<'_>>, written: Option<Memory<'_>>) {
+        if check::is_on() {
             // SAFETY: this function's own condition.
-            Some(unsafe { Source::new(region) })
-        };
-        let read = read.and_then(buffer).map(|buffer| Use::reads(self.call.fun, buffer));
-        let written = written.and_then(buffer).map(|buffer| Use::writes(self.call.fun, buffer));
-        let uses = read.into_iter().chain(written).collect();
-        self.guard.propose_buffers(uses, matches!(mode, Mode::Nonblocking));
+            unsafe { used::propose(self.call, &mut self.guard, mode, read, written) };
+        }
     }
 
     /// A call in which all that was looked at is what this rank gives or gets.
@@ -131,6 +120,30 @@ impl<'c, 'l> Checked<'c, 'l> {
         Some((0..self.size).map(|index| unsafe { counts.get(index) }).collect())
     }
 
+    /// The elements of each block of an argument.
+    ///
+    /// # Safety
+    /// The arrays have as many entries as there are blocks.
+    unsafe fn block_list(&self, memory: Memory<'_>) -> Option<Vec<Data>> {
+        // SAFETY: each index is below the number of blocks.
+        let counts = |counts: Ints, blocks: usize| (0..blocks).map(move |index| unsafe { counts.get(index) });
+        match memory {
+            Memory::Block(block, blocks) => Some(vec![self.block(block)?; blocks]),
+            Memory::Blocks(all, blocks) if blocks == 0 || !all.counts.is_null() => {
+                self.blocks(&counts(all.counts, blocks).collect::<Vec<i64>>(), all.datatype)
+            }
+            Memory::Mixed(all, blocks) if blocks == 0 || !(all.counts.is_null() || all.datatypes.is_null()) => {
+                let one = |(index, count)| {
+                    // SAFETY: the index is below the number of blocks.
+                    let datatype = unsafe { all.datatypes.add(index).read() };
+                    if count == 0 { Some(Data::NONE) } else { self.data(count, datatype) }
+                };
+                counts(all.counts, blocks).enumerate().map(one).collect()
+            }
+            _ => None,
+        }
+    }
+
     fn blocks(&self, counts: &[i64], datatype: Datatype) -> Option<Vec<Data>> {
         counts.iter().map(|&count| self.data(count, datatype)).collect()
     }
@@ -151,13 +164,61 @@ pub(super) fn plain(call: &Call, comm: Comm) {
     }
 }
 
+/// An operation among neighbours; with `sends_one` all of them get the same block.
+///
+/// # Safety
+/// The arrays have an entry for every neighbour, and the program keeps the blocks until the operation is complete.
+pub(super) unsafe fn neighbors(
+    call: &Call,
+    mode: Mode,
+    sends_one: bool,
+    (send, recv): (Memory<'_>, Memory<'_>),
+    comm: Comm,
+) -> Option<()> {
+    let mut checked = Checked::new(call, comm)?;
+    let neighbors = Neighbors::new(&checked.guard, comm).ok()?;
+    let (out, into) = (neighbors.outgoing.len(), neighbors.incoming.len());
+    let (send, recv) = (send.with_blocks(if sends_one { 1 } else { out }), recv.with_blocks(into));
+    // SAFETY: this function's own condition.
+    let (given, taken) = unsafe { (checked.block_list(send)?, checked.block_list(recv)?) };
+    if check::is_on() {
+        // SAFETY: this function's own condition.
+        unsafe { used::among_neighbors(call, &mut checked.guard, mode, &neighbors, (send, recv)) };
+    }
+    record::collective(checked.bytes.get());
+    let given = neighbors.outgoing.iter().enumerate().map(|(at, peer)| (*peer, given[if sends_one { 0 } else { at }]));
+    let sent = by_peer(given);
+    let expected = by_peer(neighbors.incoming.iter().copied().zip(taken));
+    checked.note_blocks(NOBODY, NO_OPERATION, Data::NONE, sent.into_iter().collect(), expected);
+    Some(())
+}
+
+/// The block for each process; not for one that has several blocks which differ.
+fn by_peer(blocks: impl Iterator<Item = (Option<u32>, Data)>) -> BTreeMap<u32, Data> {
+    let (mut all, mut unclear) = (BTreeMap::new(), Vec::new());
+    for (peer, data) in blocks {
+        let Some(peer) = peer else { continue };
+        if all.insert(peer, data).is_some_and(|other| other != data) {
+            unclear.push(peer);
+        }
+    }
+    all.retain(|peer, _| !unclear.contains(peer));
+    all
+}
+
 pub(super) unsafe fn bcast(call: &Call, mode: Mode, buffer: &Block, root: i32, comm: Comm) -> Option<()> {
     let mut checked = Checked::new(call, comm)?;
     checked.has_root(root)?;
     let data = checked.block(buffer)?;
     let is_root = checked.rank == root;
     // SAFETY: the caller's promise about the buffers of the operation.
-    unsafe { checked.propose(mode, is_root.then_some((buffer, 1)), (!is_root).then_some((buffer, 1))) };
+    unsafe {
+        checked.propose(
+            mode,
+            is_root.then_some(Memory::Block(buffer, 1)),
+            (!is_root).then_some(Memory::Block(buffer, 1)),
+        )
+    };
     checked.note(root, NO_OPERATION, data);
     Some(())
 }
@@ -167,9 +228,9 @@ pub(super) unsafe fn gather(call: &Call, mode: Mode, send: &Block, recv: &Block,
     checked.has_root(root)?;
     let is_root = checked.rank == root;
     let data = checked.block(if is_root { recv } else { send })?;
-    let all = checked.size as i64;
+    let all = checked.size;
     // SAFETY: the caller's promise about the buffers of the operation.
-    unsafe { checked.propose(mode, Some((send, 1)), is_root.then_some((recv, all))) };
+    unsafe { checked.propose(mode, Some(Memory::Block(send, 1)), is_root.then_some(Memory::Block(recv, all))) };
     checked.note(root, NO_OPERATION, data);
     Some(())
 }
@@ -179,9 +240,9 @@ pub(super) unsafe fn scatter(call: &Call, mode: Mode, send: &Block, recv: &Block
     checked.has_root(root)?;
     let is_root = checked.rank == root;
     let data = checked.block(if is_root { send } else { recv })?;
-    let all = checked.size as i64;
+    let all = checked.size;
     // SAFETY: the caller's promise about the buffers of the operation.
-    unsafe { checked.propose(mode, is_root.then_some((send, all)), Some((recv, 1))) };
+    unsafe { checked.propose(mode, is_root.then_some(Memory::Block(send, all)), Some(Memory::Block(recv, 1))) };
     checked.note(root, NO_OPERATION, data);
     Some(())
 }
@@ -190,13 +251,19 @@ pub(super) unsafe fn scatter(call: &Call, mode: Mode, send: &Block, recv: &Block
 pub(super) unsafe fn among_all(call: &Call, mode: Mode, send: &Block, recv: &Block, comm: Comm) -> Option<()> {
     let mut checked = Checked::new(call, comm)?;
     let data = checked.block(recv)?;
-    let all = checked.size as i64;
+    let all = checked.size;
     let is_gather = call.fun.name().contains("gather");
     if !is_gather {
         checked.bytes.set(checked.bytes.get().saturating_mul(all as u64));
     }
     // SAFETY: the caller's promise about the buffers of the operation.
-    unsafe { checked.propose(mode, Some((send, if is_gather { 1 } else { all })), Some((recv, all))) };
+    unsafe {
+        checked.propose(
+            mode,
+            Some(Memory::Block(send, if is_gather { 1 } else { all })),
+            Some(Memory::Block(recv, all)),
+        )
+    };
     checked.note(NOBODY, NO_OPERATION, data);
     Some(())
 }
@@ -213,8 +280,9 @@ pub(super) unsafe fn gatherv(
 ) -> Option<()> {
     let mut checked = Checked::new(call, comm)?;
     checked.has_root(root)?;
-    // SAFETY: the program keeps the block of `send` until the operation is complete.
-    unsafe { checked.propose(mode, Some((send, 1)), None) };
+    let (is_root, all) = (checked.rank == root, checked.size);
+    // SAFETY: this function's own condition, and the caller's promise about the buffers of the operation.
+    unsafe { checked.propose(mode, Some(Memory::Block(send, 1)), is_root.then_some(Memory::Blocks(recv, all))) };
     let (mut sent, mut expected) = (Vec::new(), BTreeMap::new());
     if checked.rank == root {
         // SAFETY: this function's own condition.
@@ -240,8 +308,9 @@ pub(super) unsafe fn scatterv(
 ) -> Option<()> {
     let mut checked = Checked::new(call, comm)?;
     checked.has_root(root)?;
-    // SAFETY: the program keeps the block of `recv` until the operation is complete.
-    unsafe { checked.propose(mode, None, Some((recv, 1))) };
+    let (is_root, all) = (checked.rank == root, checked.size);
+    // SAFETY: this function's own condition, and the caller's promise about the buffers of the operation.
+    unsafe { checked.propose(mode, is_root.then_some(Memory::Blocks(send, all)), Some(Memory::Block(recv, 1))) };
     let (mut sent, mut expected) = (Vec::new(), BTreeMap::new());
     if checked.rank == root {
         // SAFETY: this function's own condition.
@@ -259,8 +328,9 @@ pub(super) unsafe fn scatterv(
 /// The array of counts has an entry for every rank.
 pub(super) unsafe fn allgatherv(call: &Call, mode: Mode, send: &Block, recv: &Blocks, comm: Comm) -> Option<()> {
     let mut checked = Checked::new(call, comm)?;
-    // SAFETY: the program keeps the block of `send` until the operation is complete.
-    unsafe { checked.propose(mode, Some((send, 1)), None) };
+    let all = checked.size;
+    // SAFETY: this function's own condition, and the caller's promise about the buffers of the operation.
+    unsafe { checked.propose(mode, Some(Memory::Block(send, 1)), Some(Memory::Blocks(recv, all))) };
     // SAFETY: this function's own condition.
     let counts = unsafe { checked.counts(recv.counts) }?;
     let own = if send.is_in_place() {
@@ -277,8 +347,11 @@ pub(super) unsafe fn allgatherv(call: &Call, mode: Mode, send: &Block, recv: &Bl
 
 /// # Safety
 /// The arrays of counts have an entry for every rank.
-pub(super) unsafe fn alltoallv(call: &Call, send: &Blocks, recv: &Blocks, comm: Comm) -> Option<()> {
-    let checked = Checked::new(call, comm)?;
+pub(super) unsafe fn alltoallv(call: &Call, mode: Mode, send: &Blocks, recv: &Blocks, comm: Comm) -> Option<()> {
+    let mut checked = Checked::new(call, comm)?;
+    let all = checked.size;
+    // SAFETY: this function's own condition, and the caller's promise about the buffers of the operation.
+    unsafe { checked.propose(mode, Some(Memory::Blocks(send, all)), Some(Memory::Blocks(recv, all))) };
     let given = if send.is_in_place() { recv } else { send };
     // SAFETY: this function's own condition.
     let (out, into) = unsafe { (checked.counts(given.counts)?, checked.counts(recv.counts)?) };
@@ -291,8 +364,11 @@ pub(super) unsafe fn alltoallv(call: &Call, send: &Blocks, recv: &Blocks, comm: 
 
 /// # Safety
 /// The arrays of counts and types have an entry for every rank.
-pub(super) unsafe fn alltoallw(call: &Call, send: &Mixed, recv: &Mixed, comm: Comm) -> Option<()> {
-    let checked = Checked::new(call, comm)?;
+pub(super) unsafe fn alltoallw(call: &Call, mode: Mode, send: &Mixed, recv: &Mixed, comm: Comm) -> Option<()> {
+    let mut checked = Checked::new(call, comm)?;
+    let all = checked.size;
+    // SAFETY: this function's own condition, and the caller's promise about the buffers of the operation.
+    unsafe { checked.propose(mode, Some(Memory::Mixed(send, all)), Some(Memory::Mixed(recv, all))) };
     let given = if send.is_in_place() { recv } else { send };
     let blocks = |mixed: &Mixed| -> Option<Vec<Data>> {
         // SAFETY: this function's own condition.
@@ -338,7 +414,7 @@ pub(super) unsafe fn reduction(
             (root, 1)
         }
         Results::Everywhere => (NOBODY, 1),
-        Results::Block => (NOBODY, checked.size as i64),
+        Results::Block => (NOBODY, checked.size),
     };
     let op = operation(&checked, operands)?;
     let data = checked.data(count, operands.datatype)?;
@@ -346,19 +422,29 @@ pub(super) unsafe fn reduction(
     let send = Block::new(operands.send, count, operands.datatype);
     let recv = Block::new(operands.recv, count, operands.datatype);
     // SAFETY: the caller's promise about the buffers of the operation.
-    unsafe { checked.propose(mode, Some((&send, blocks)), has_result.then_some((&recv, 1))) };
+    unsafe { checked.propose(mode, Some(Memory::Block(&send, blocks)), has_result.then_some(Memory::Block(&recv, 1))) };
     checked.note(root, op, data);
     Some(())
 }
 
 /// # Safety
 /// The array of counts has an entry for every rank.
-pub(super) unsafe fn reduce_scatter(call: &Call, operands: &Operands, counts: Ints, comm: Comm) -> Option<()> {
-    let checked = Checked::new(call, comm)?;
+pub(super) unsafe fn reduce_scatter(
+    call: &Call,
+    mode: Mode,
+    operands: &Operands,
+    counts: Ints,
+    comm: Comm,
+) -> Option<()> {
+    let mut checked = Checked::new(call, comm)?;
     let op = operation(&checked, operands)?;
     // SAFETY: this function's own condition.
     let counts = unsafe { checked.counts(counts) }?;
     let data = checked.all(&counts, operands.datatype)?;
+    let send = Block::new(operands.send, counts.iter().sum(), operands.datatype);
+    let recv = Block::new(operands.recv, *counts.get(checked.rank as usize)?, operands.datatype);
+    // SAFETY: the caller's promise about the buffers of the operation.
+    unsafe { checked.propose(mode, Some(Memory::Block(&send, 1)), Some(Memory::Block(&recv, 1))) };
     checked.note(NOBODY, op, data);
     Some(())
 }

@@ -31,6 +31,7 @@ mod plans;
 mod reductions;
 mod shape;
 mod uneven;
+mod used;
 
 pub use args::{Block, Blocks, Mixed};
 pub use mode::Mode;
@@ -43,6 +44,7 @@ use oxmpi_abi::constants::MPI_REQUEST_NULL;
 use oxmpi_abi::handle::{Comm, Info, Request};
 use oxmpi_core::call::Call;
 use oxmpi_core::check;
+use used::Memory;
 
 /// How a collective operation is carried out.
 pub trait Form: Copy {
@@ -267,7 +269,7 @@ pub unsafe fn alltoallv<F: Form>(call: &Call, form: F, send: Blocks, recv: Block
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
         if check::is_watched() {
-            let _ = checked::alltoallv(call, &send, &recv, comm);
+            let _ = checked::alltoallv(call, form.mode(), &send, &recv, comm);
         }
         data::alltoallv(call, form.mode(), send, recv, comm).map(F::output)
     }
@@ -278,7 +280,7 @@ pub unsafe fn alltoallw<F: Form>(call: &Call, form: F, send: Mixed, recv: Mixed,
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
         if check::is_watched() {
-            let _ = checked::alltoallw(call, &send, &recv, comm);
+            let _ = checked::alltoallw(call, form.mode(), &send, &recv, comm);
         }
         data::alltoallw(call, form.mode(), send, recv, comm).map(F::output)
     }
@@ -356,7 +358,7 @@ pub unsafe fn reduce_scatter<F: Form>(
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
         if check::is_watched() {
-            let _ = checked::reduce_scatter(call, &operands, counts, comm);
+            let _ = checked::reduce_scatter(call, form.mode(), &operands, counts, comm);
         }
         if let Some(output) = board::reduce_scatter(call, form, &operands, counts, comm)? {
             return Ok(output);
@@ -404,7 +406,8 @@ pub unsafe fn neighbor_allgather<F: Form>(
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
         if check::is_watched() {
-            checked::plain(call, comm);
+            let sides = (Memory::Block(&send, 1), Memory::Block(&recv, 1));
+            let _ = checked::neighbors(call, form.mode(), true, sides, comm);
         }
         neighbors::neighbor_allgather(call, form.mode(), send, recv, comm).map(F::output)
     }
@@ -421,7 +424,8 @@ pub unsafe fn neighbor_allgatherv<F: Form>(
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
         if check::is_watched() {
-            checked::plain(call, comm);
+            let sides = (Memory::Block(&send, 1), Memory::Blocks(&recv, 1));
+            let _ = checked::neighbors(call, form.mode(), true, sides, comm);
         }
         neighbors::neighbor_allgatherv(call, form.mode(), send, recv, comm).map(F::output)
     }
@@ -438,7 +442,8 @@ pub unsafe fn neighbor_alltoall<F: Form>(
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
         if check::is_watched() {
-            checked::plain(call, comm);
+            let sides = (Memory::Block(&send, 1), Memory::Block(&recv, 1));
+            let _ = checked::neighbors(call, form.mode(), false, sides, comm);
         }
         neighbors::neighbor_alltoall(call, form.mode(), send, recv, comm).map(F::output)
     }
@@ -455,7 +460,8 @@ pub unsafe fn neighbor_alltoallv<F: Form>(
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
         if check::is_watched() {
-            checked::plain(call, comm);
+            let sides = (Memory::Blocks(&send, 1), Memory::Blocks(&recv, 1));
+            let _ = checked::neighbors(call, form.mode(), false, sides, comm);
         }
         neighbors::neighbor_alltoallv(call, form.mode(), send, recv, comm).map(F::output)
     }
@@ -472,7 +478,8 @@ pub unsafe fn neighbor_alltoallw<F: Form>(
     // SAFETY: the caller keeps the contract of this module, which is that of the functions below it.
     unsafe {
         if check::is_watched() {
-            checked::plain(call, comm);
+            let sides = (Memory::Mixed(&send, 1), Memory::Mixed(&recv, 1));
+            let _ = checked::neighbors(call, form.mode(), false, sides, comm);
         }
         neighbors::neighbor_alltoallw(call, form.mode(), send, recv, comm).map(F::output)
     }

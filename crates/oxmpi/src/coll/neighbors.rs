@@ -23,7 +23,7 @@ pub(super) struct Neighbors {
 }
 
 impl Neighbors {
-    fn new(guard: &Guard, comm: Comm) -> Result<Neighbors> {
+    pub fn new(guard: &Guard, comm: Comm) -> Result<Neighbors> {
         let comm = guard.comm(comm)?;
         check_intra(comm)?;
         let rank = comm.rank;

@@ -2,6 +2,7 @@
 //! alone or collective.
 
 use super::agree::{Among, gather, participants, tell_pointer};
+use super::checked;
 use super::datarep::Elements;
 use super::together::{self, Moving};
 use super::view::{in_file, view};
@@ -12,6 +13,7 @@ use oxmpi_abi::{Error, Result, Status, bail};
 use oxmpi_core::agreement::Agreement;
 use oxmpi_core::args::OutStatus;
 use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::check;
 use oxmpi_core::engine::Outcome;
 use oxmpi_core::file::{File, Split, SplitAccess};
 use oxmpi_core::file_tasks::{FileAccess, FileTask};
@@ -181,6 +183,14 @@ fn begin_access(call: &Call, guard: &mut Guard, access: &Access) -> Result<(Resu
         }
         At::Shared => prepared.as_ref().map_or(Ok(0), |prepared| shared.take(prepared.etypes))?,
     };
+    if check::is_on()
+        && let Ok(Prepared { view, io, etypes, .. }) = &prepared
+    {
+        let (view, bytes) = (Arc::clone(view), view.bytes_of(*etypes));
+        if io.seekable {
+            checked::note_write(guard, access, &view, start, bytes);
+        }
+    }
     Ok((prepared, start))
 }
 

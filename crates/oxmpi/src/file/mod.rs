@@ -3,6 +3,7 @@
 pub mod access;
 pub mod agree;
 pub mod buffering;
+mod checked;
 pub mod datarep;
 pub mod hints;
 pub mod open;

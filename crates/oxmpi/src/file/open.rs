@@ -2,12 +2,14 @@
 
 use super::agree::{Among, agree, participants, tell};
 use super::buffering::{free, settle};
+use super::checked::compare_writes;
 use crate::comm::{check_intra, key_of, run_agreement};
 use crate::rma::map_together;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, File as Handle};
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::check;
 use oxmpi_core::comm::Comm as Made;
 use oxmpi_core::contexts;
 use oxmpi_core::file::{Buffering, File};
@@ -93,6 +95,7 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
         buffering: Buffering::default(),
         old_staging: Vec::new(),
         split: None,
+        written: check::is_on().then(Vec::new),
     })?;
     settle(call, guard, fh)?;
     Ok(fh)
@@ -130,6 +133,9 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
     let mut alone = is_lost(&met);
     if !alone {
         met.clone()?;
+    }
+    if check::is_on() && !alone {
+        compare_writes(call, &mut guard, fh);
     }
     // A file that is deleted need not be written to the device.
     let synced = if io.mode.deletes() { Ok(()) } else { guard.unlocked(|_| io.sync()) };
@@ -173,6 +179,9 @@ pub fn sync(call: &Call, fh: Handle) -> Result<()> {
     let idle = file.check_idle();
     let synced = idle.and_then(|()| guard.unlocked(|_| io.sync()));
     agree(call, &mut guard, among, synced, [])?;
+    if check::is_on() {
+        compare_writes(call, &mut guard, fh);
+    }
     // Now the data of all is on the server.
     guard.unlocked(|_| io.refresh());
     Ok(())

@@ -28,6 +28,7 @@ pub(super) fn is_active(guard: &Guard, request: Request) -> Result<bool> {
 pub(super) fn complete(cx: &Call, guard: &mut Guard, request: &Cell<Request>) -> Outcome {
     if check::is_on() {
         guard.complete_buffers(request.get().0);
+        guard.end_wait(request.get().0);
     }
     let Some(found) = guard.requests.get_mut(request.get().0) else { return Outcome::sent() };
     let on = found.body.file().map_or(On::Comm(found.comm), On::File);
@@ -74,6 +75,9 @@ pub(super) fn wait_one(
     status: OutStatus,
 ) -> Result<Option<Error>> {
     let handle = request.get();
+    if check::is_on() {
+        guard.begin_wait(handle.0);
+    }
     let mut found = status.with(|place| guard.finish_plain(handle, place));
     if let Plain::Pending = found {
         let waited = cx.wait(guard, &Awaited(&[handle]), |process| {

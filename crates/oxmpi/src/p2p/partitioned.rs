@@ -1,11 +1,12 @@
 //! Partitioned point-to-point communication.
 
-use super::persistent::make;
+use super::persistent::{keep, make};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status, bail};
 use oxmpi_core::args::{Array, SourceArg, TargetArg};
 use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::check::{self, buffers::Use};
 use oxmpi_core::engine::Engine;
 use oxmpi_core::partitioned::Sending;
 use oxmpi_core::request::{Active, Body, Start};
@@ -38,9 +39,10 @@ pub fn psend_init(
     let mut guard = cx.enter()?;
     let route = guard.route(guard.comm(comm)?, dest, tag)?;
     let all = check_partitions(cx, partitions, buf.count, info)?;
+    let classes = guard.classes_of(all, buf.datatype);
     // SAFETY: the buffer of a partitioned operation has `count` elements for each partition.
     let buf = guard.source_of(unsafe { buf.with_count(all) })?;
-    let plan = guard.make_outgoing(comm, buf, partitions as usize, route)?;
+    let plan = guard.make_outgoing(comm, (buf, classes), partitions as usize, route)?;
     Ok(make(guard, comm, Start::Outgoing(Arc::new(plan))))
 }
 
@@ -62,10 +64,14 @@ pub fn precv_init(
         bail!(MPI_ERR_TAG, "the tag is MPI_ANY_TAG; a partitioned receive needs one tag");
     }
     let all = check_partitions(cx, partitions, buf.count, info)?;
+    let classes = guard.classes_of(all, buf.datatype);
     // SAFETY: the buffer of a partitioned operation has `count` elements for each partition.
     let buf = guard.target_of(unsafe { buf.with_count(all) })?;
     let start = match pattern {
-        Some(pattern) => Start::Incoming(Arc::new(guard.make_incoming(comm, buf, partitions as usize, pattern)?)),
+        Some(pattern) => {
+            keep(&mut guard, || Use::writes(cx.fun, (*buf).clone()));
+            Start::Incoming(Arc::new(guard.make_incoming(comm, (buf, classes), partitions as usize, pattern)?))
+        }
         None => Start::Nothing(Status::proc_null()),
     };
     Ok(make(guard, comm, start))
@@ -86,8 +92,13 @@ fn sending<'g>(guard: &'g mut Guard, request: Request) -> Result<(&'g mut Sendin
 
 fn mark(cx: &Call, request: Request, partitions: impl Iterator<Item = c_int> + Clone) -> Result<()> {
     let mut guard = cx.enter()?;
+    let (found, _) = sending(&mut guard, request)?;
+    found.check(partitions.clone())?;
+    if check::is_on() {
+        let parts: Vec<_> = partitions.clone().filter_map(|partition| found.part(partition as usize)).collect();
+        parts.into_iter().for_each(|part| guard.bind_part(request.0, Use::reads(cx.fun, part)));
+    }
     let (sending, engine) = sending(&mut guard, request)?;
-    sending.check(partitions.clone())?;
     partitions.for_each(|partition| sending.mark(engine, partition as usize));
     Ok(())
 }
@@ -133,6 +144,9 @@ pub fn parrived(cx: &Call, request: Request, partition: c_int) -> Result<bool> {
         }
         if !arrived {
             guard.yield_cpu_at_times();
+        } else if check::is_on() {
+            // The program may use what has arrived.
+            guard.release_buffers(request.0);
         }
     }
     Ok(arrived)

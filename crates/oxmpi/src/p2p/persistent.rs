@@ -18,11 +18,21 @@ pub(super) fn make(mut guard: Guard, comm: Comm, start: Start) -> Request {
     Request(guard.requests.insert(oxmpi_core::request::Request { comm, body }))
 }
 
+/// Each operation of the request that a call makes will use a buffer.
+pub(super) fn keep(guard: &mut Guard, one: impl FnOnce() -> Use) {
+    if check::is_on() {
+        guard.propose_kept_buffers(vec![one()]);
+    }
+}
+
 fn make_send(cx: &Call, mode: Mode, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
-    let guard = cx.enter()?;
+    let mut guard = cx.enter()?;
     let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
     let start = match route {
-        Some(route) => Start::Send { mode, route, buf },
+        Some(route) => {
+            keep(&mut guard, || Use::reads(cx.fun, buf.clone()));
+            Start::Send { mode, route, buf }
+        }
         None => Start::Nothing(Status::empty()),
     };
     Ok(make(guard, comm, start))
@@ -37,21 +47,27 @@ pub fn ssend_init(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, c
 }
 
 pub fn bsend_init(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
-    let guard = cx.enter()?;
+    let mut guard = cx.enter()?;
     let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
     let start = match route {
-        Some(route) => Start::Buffered { comm, route, buf },
+        Some(route) => {
+            keep(&mut guard, || Use::reads(cx.fun, buf.clone()));
+            Start::Buffered { comm, route, buf }
+        }
         None => Start::Nothing(Status::empty()),
     };
     Ok(make(guard, comm, start))
 }
 
 pub fn recv_init(cx: &Call, buf: TargetArg<'static>, source: c_int, tag: c_int, comm: Comm) -> Result<Request> {
-    let guard = cx.enter()?;
+    let mut guard = cx.enter()?;
     let expected = guard.expected_by(cx.fun, comm, &buf);
     let (buf, pattern) = incoming(&guard, buf, source, tag, comm)?;
     let start = match pattern {
-        Some(pattern) => Start::Recv { pattern, buf, expected },
+        Some(pattern) => {
+            keep(&mut guard, || Use::receives(cx.fun, (*buf).clone(), expected.clone()));
+            Start::Recv { pattern, buf, expected }
+        }
         None => Start::Nothing(Status::proc_null()),
     };
     Ok(make(guard, comm, start))
@@ -60,12 +76,7 @@ pub fn recv_init(cx: &Call, buf: TargetArg<'static>, source: c_int, tag: c_int, 
 fn start_one(cx: &Call, guard: &mut Guard, request: Request) -> Result<()> {
     let (comm, start) = startable(guard, request)?;
     if check::is_on() {
-        let uses = match &start {
-            Start::Send { buf, .. } => vec![Use::reads(cx.fun, buf.clone())],
-            Start::Recv { buf, expected, .. } => vec![Use::receives(cx.fun, (**buf).clone(), expected.clone())],
-            _ => Vec::new(),
-        };
-        guard.propose_buffers(uses, true);
+        guard.propose_start(request.0);
     }
     guard.comm(comm).map_or(Ok(()), |comm| comm.check_not_revoked()).inspect_err(|_| cx.raise_on(On::Comm(comm)))?;
     let active = guard.begin(&start).inspect_err(|_| cx.raise_on(On::Comm(comm)))?;
@@ -73,7 +84,7 @@ fn start_one(cx: &Call, guard: &mut Guard, request: Request) -> Result<()> {
         *slot = Some(active);
     }
     if check::is_on() {
-        guard.bind_buffers(request.0, cx.fun);
+        guard.bind_start(request.0);
     }
     Ok(())
 }

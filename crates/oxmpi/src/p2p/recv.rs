@@ -184,7 +184,6 @@ fn propose_checked(
     expected: Option<Expected>,
     stays: bool,
 ) {
-    cx.library().check_thread(cx.fun);
     let uses = pattern.map(|_| Use::receives(cx.fun, (**buf).clone(), expected));
     guard.propose_buffers(uses.into_iter().collect(), stays);
 }

@@ -139,6 +139,7 @@ fn start_send(
 pub fn ibsend(cx: &Call, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
     let mut guard = cx.enter()?;
     let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
+    propose(cx, &mut guard, &buf, route.as_ref(), true);
     if let Some(route) = route {
         guard.send_buffered(comm, &route, &buf)?;
     }
@@ -156,7 +157,6 @@ pub(super) fn propose(cx: &Call, guard: &mut Guard, buf: &Source<'static>, route
 #[cold]
 #[inline(never)]
 fn propose_checked(cx: &Call, guard: &mut Guard, buf: &Source<'static>, route: Option<&Route>, stays: bool) {
-    cx.library().check_thread(cx.fun);
     let uses = route.map(|_| Use::reads(cx.fun, buf.clone()));
     guard.propose_buffers(uses.into_iter().collect(), stays);
 }

@@ -213,7 +213,7 @@ fn finish_dynamic(guard: &mut Guard, there: FarRank, win: Win) -> Result<()> {
 pub fn request(guard: &mut Guard, rank: i32, win: Win) -> Result<Request> {
     let agents = far::agents_of(guard, win, Some(rank))?;
     far::flush_local(guard, &agents)?;
-    Ok(guard.sent)
+    Ok(guard.send_request(MPI_COMM_SELF, None))
 }
 
 pub fn check_op(op: Op) -> Result<oxmpi_ops::Op> {
