@@ -1,6 +1,7 @@
 // ranks: 2 4
 // launch: --check=strict
 // expect-exit: 121
+// expect-stderr: OX-SEND-UNSAFE: ranks 0
 // expect-stderr: deadlock
 // expect-stderr: in MPI_Send
 // Every rank sends before it receives: that works only where messages are stored, so strict checks let no send end early.
