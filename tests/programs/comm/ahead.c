@@ -6,6 +6,9 @@ int main(int argc, char **argv) {
     start(&argc, &argv);
     return_errors();
     MPI_Comm comm;
+    // What the first call needs, its code too, is not counted.
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_free(&comm));
     OK(MPI_Barrier(MPI_COMM_WORLD));
     long before = resident_kib();
     if (rank > 0) sleep_ms(500);
