@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use oxmpi_abi::functions::{ALL, Fun};
 
-/// The functions for failed processes, which are not in MPI-5.0, count as a chapter after its last.
+/// The functions for failed processes and those with an extra state, which are not in MPI-5.0, count as chapters after its last.
 const FAILURES: u8 = 22;
+const EXTRA_STATE: u8 = 23;
 
 /// The chapters of MPI-5.0 that describe functions.
-const CHAPTERS: [(u8, &str); 18] = [
+const CHAPTERS: [(u8, &str); 19] = [
     (4, "Point-to-point communication"),
     (5, "Partitioned communication"),
     (6, "Datatypes"),
@@ -27,6 +28,7 @@ const CHAPTERS: [(u8, &str); 18] = [
     (20, "Language bindings"),
     (21, "Application binary interface"),
     (FAILURES, "Failed processes"),
+    (EXTRA_STATE, "Functions with an extra state"),
 ];
 
 pub fn text() -> String {
@@ -53,12 +55,13 @@ pub fn text() -> String {
         }
     }
     out += &format!("      {:<40} {:>4} of {:>3}\n", "All", all.built, all.total);
-    let failures = Count::of(ALL.iter().filter(|fun| fun.chapter() == FAILURES));
-    out += &format!(
-        "      {:<40} {:>4} of {:>3}\n",
-        "Failed processes (MPIX_, as in ULFM)", failures.built, failures.total
-    );
-    let extra = Count::of(ALL.iter().filter(|fun| !fun.is_standard() && fun.chapter() != FAILURES));
+    for (chapter, title) in
+        [(FAILURES, "Failed processes (MPIX_, as in ULFM)"), (EXTRA_STATE, "Functions with an extra state (MPIX_)")]
+    {
+        let count = Count::of(ALL.iter().filter(|fun| fun.chapter() == chapter));
+        out += &format!("      {title:<40} {:>4} of {:>3}\n", count.built, count.total);
+    }
+    let extra = Count::of(ALL.iter().filter(|fun| !fun.is_standard() && fun.chapter() < FAILURES));
     out += &format!("      {:<40} {:>4} of {:>3}\n", "Not in the ABI, for older programs", extra.built, extra.total);
     if all.built < all.total {
         out += "\nA function that is not implemented returns MPI_ERR_UNSUPPORTED_OPERATION; `oxmpi info --missing` lists them.\n";
