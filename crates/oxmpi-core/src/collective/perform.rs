@@ -32,7 +32,7 @@ impl Process {
                 Step::RecvLocal { from, piece } => self.start_recv(run, *from, piece, true),
                 Step::Copy { from, to } => {
                     let (from, to) = (bound_plan.source(from), bound_plan.target(to));
-                    self.copy_here(&from, &to);
+                    self.copy_here(&from, &to, !run.recvs.is_empty());
                     if from.len() != to.len() {
                         note(&mut run.error, Some(other_length(from.len(), to.len())));
                     }
@@ -110,11 +110,11 @@ impl Process {
         });
     }
 
-    /// Copies within this process. Messages move between the parts of a long copy: a peer whose long message is accepted moves
-    /// its bytes while this rank goes on copying.
-    fn copy_here(&mut self, from: &Source<'_>, to: &Target<'_>) {
+    /// Copies within this process. If this rank receives, messages move between the parts of a long copy: a peer whose long
+    /// message is accepted moves its bytes while this rank goes on copying.
+    fn copy_here(&mut self, from: &Source<'_>, to: &Target<'_>, receives: bool) {
         let bytes = from.len().min(to.len());
-        if bytes <= COPY_PART {
+        if bytes <= COPY_PART || !receives {
             return local::copy(from, to);
         }
         for at in (0..bytes).step_by(COPY_PART) {
