@@ -153,7 +153,7 @@ pub(crate) const TABLE: &[Rule] = &[
     on_board(Kind::Gather, TWO, From(32 * KIB), Direct, AT_ONCE).if_all(DIRECT),
     on_board(Kind::Gather, (3, ANY), From(64 * KIB), Direct, AT_ONCE).if_all(DIRECT),
     on_board(Kind::Gather, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
-    in_background(Kind::Gather, TWO, UpTo(32 * KIB), Pieces, ONE_ROUND),
+    in_background(Kind::Gather, TWO, UpTo(16 * KIB), Pieces, ONE_ROUND),
     in_background(Kind::Gather, (3, ANY), UpTo(64 * KIB), Pieces, ONE_ROUND),
     over_nodes(Kind::Gather, ANY, UpTo(16 * KIB), Leaders, FEW_BETWEEN),
     over(Kind::Gather, ANY, From(16 * KIB + 1), Batched, EIGHT),
