@@ -3,7 +3,7 @@
 //!
 //! Programs below `MPI_THREAD_MULTIPLE` promise to make one call at a time, and pay for no lock: a
 //! call only marks itself as `inside` with a plain store, and then checks whether the library is
-//! `threaded` by now. A second session, whose calls may come from another thread, sets `threaded`,
+//! `THREADED` by now. A second session, whose calls may come from another thread, sets that mode,
 //! makes every processor see that (`membarrier`), and waits until no call is inside without the
 //! lock. A call that waits checks again after every unsuccessful poll, and continues with the lock.
 //! So the two sides cannot miss each other, and only the rare side pays. Where the kernel has no
@@ -436,7 +436,7 @@ impl Entry {
         #[cfg(debug_assertions)]
         self.check_not_nested();
         self.inside.store(1, Ordering::Relaxed);
-        // A compiler fence is enough: the thread that sets `threaded` uses `membarrier`.
+        // A compiler fence is enough: the thread that changes `mode` uses `membarrier`.
         compiler_fence(Ordering::SeqCst);
         let locked = self.mode.load(Ordering::Relaxed) != SERIALIZED;
         if locked {

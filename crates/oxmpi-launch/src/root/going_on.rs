@@ -126,10 +126,14 @@ impl Root<'_> {
             return Ok(());
         }
         let size = self.size as u64;
+        let all: u64 = members.iter().map(|&(_, count)| u64::from(count)).sum();
+        let is_own = members.iter().any(|&(first, count)| rank >= first && rank - first < count);
         if members.iter().any(|&(first, count)| u64::from(first) + u64::from(count) > size)
             || members.len() as u64 > size
+            || all > size
+            || !is_own
         {
-            return Err(BadFrame("a vote has members that the job does not have".into()));
+            return Err(BadFrame("a vote has members that the job does not have, or is another's".into()));
         }
         let expand = || members.iter().flat_map(|&(first, count)| first..first + count).collect();
         let poll =
@@ -167,6 +171,9 @@ impl Root<'_> {
     /// The link between two ranks is broken.
     pub(super) fn on_broken_link(&mut self, (number, slot): (usize, u32), other: u32, why: &str) {
         let Some(&rank) = self.nodes[number].ranks.get(slot as usize) else { return };
+        if other as usize >= self.size || other == rank {
+            return;
+        }
         let ranks = [rank.min(other), rank.max(other)];
         if !self.going_on.broken.iter().any(|known| known.ranks == ranks) {
             self.going_on.broken.push(BrokenLink { ranks, since: Instant::now(), why: printable(why) });
