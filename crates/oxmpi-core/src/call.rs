@@ -27,6 +27,7 @@ use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock};
 use oxmpi_base::wait::{self, PollYieldPolicy, WakeFence};
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering, compiler_fence};
@@ -55,6 +56,12 @@ impl<'l> Call<'l> {
     #[inline(always)]
     pub fn new(library: &'l Library, fun: Fun, on: On) -> Call<'l> {
         Call { fun, library, on: Cell::new(on) }
+    }
+
+    /// The same call, for code that is seldom reached; see [`Guard::for_slow_path`].
+    #[inline(always)]
+    pub fn for_slow_path(&self) -> Call<'l> {
+        Call::new(self.library, self.fun, self.on())
     }
 
     #[inline]
@@ -210,6 +217,14 @@ impl<'l> Guard<'l> {
         // SAFETY: null, or in the box that `library.kept` holds as long as the library lives.
         let started = unsafe { started.as_ref() }?;
         Some(Guard { library, started, locked: library.entry.enter(library), _not_send: PhantomData })
+    }
+
+    /// The same guard, for code that is seldom reached. A function that gets a reference to a guard makes the compiler keep
+    /// the guard in memory from the beginning of the call on; with this it does so from here on.
+    #[inline(always)]
+    pub fn for_slow_path(self) -> Guard<'l> {
+        let guard = ManuallyDrop::new(self);
+        Guard { library: guard.library, started: guard.started, locked: guard.locked, _not_send: PhantomData }
     }
 
     #[inline]

@@ -396,7 +396,7 @@ impl Window {
     }
 
     /// Takes the lock of a rank of this node, if it is free.
-    #[inline]
+    #[inline(always)]
     pub fn try_lock(&self, rank: usize, exclusive: bool) -> bool {
         self.is_near(rank) && self.control.try_take(rank, self.rank, exclusive, true)
     }

@@ -6,26 +6,15 @@ use crate::call::{Call, Guard};
 use oxmpi::rma::access;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::*;
-use oxmpi_rma::RemoteRun;
 use std::ffi::c_int;
 
-/// The location of dense bytes at the target.
-enum Plain {
-    Here(*mut u8),
-    Remote(RemoteRun),
-}
-
-/// The location of the target's bytes, if both sides have the same dense type and length.
+/// The target's bytes, if both sides have the same dense type and length and they are mapped here.
 #[inline(always)]
-fn try_plain(guard: &mut Guard, origin: (i64, Datatype), bytes: usize, target: At, win: Win) -> Option<Plain> {
+fn try_plain(guard: &mut Guard, origin: (i64, Datatype), bytes: usize, target: At, win: Win) -> Option<*mut u8> {
     if (target.count, target.datatype) != origin {
         return None;
     }
-    let window = &mut guard.windows.get_mut(win.0)?.window;
-    match window.try_mapped(target.rank, target.disp, bytes) {
-        Some(at) => Some(Plain::Here(at)),
-        None => Some(Plain::Remote(window.try_remote_run(target.rank, target.disp, bytes)?)),
-    }
+    guard.windows.get_mut(win.0)?.window.try_mapped(target.rank, target.disp, bytes)
 }
 
 /// # Safety
@@ -46,53 +35,33 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
 #[inline(always)]
 pub fn put(cx: &Call, origin_addr: SourceArg<'static>, target: At, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
-    let from = origin_addr.address();
-    let Some(bytes) = origin_addr.plain_bytes() else { return put_general(&mut guard, origin_addr, target, win) };
-    match try_plain(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
+    let (from, origin) = (origin_addr.address(), (origin_addr.count, origin_addr.datatype));
+    if let Some(bytes) = origin_addr.plain_bytes()
+        && let Some(at) = try_plain(&mut guard, origin, bytes, target, win)
+    {
         // SAFETY: a plain source is `bytes` long; so is the target, which is in its window and may be accessed.
-        Some(Plain::Here(at)) => unsafe { copy(from, at, bytes) },
-        // SAFETY: a plain source and memory of the target's window, `bytes` long both.
-        Some(Plain::Remote(remote)) => unsafe {
-            guard.win(win)?.window.put_run(guard.engine.node(), from, bytes, remote)?;
-        },
-        None => put_general(&mut guard, origin_addr, target, win)?,
+        unsafe { copy(from, at, bytes) };
+        return Ok(());
     }
-    Ok(())
-}
-
-#[inline(always)]
-fn put_general(guard: &mut Guard, origin: SourceArg, target: At, win: Win) -> Result<()> {
     let At { rank, disp, count, datatype } = target;
-    // SAFETY: the parts of `origin`, which is such memory for as long as the call lasts.
-    unsafe {
-        access::put(guard, origin.address(), (origin.count, origin.datatype), (rank, disp), (count, datatype), win)
-    }
+    // SAFETY: the parts of `origin_addr`, which is such memory for as long as the call lasts.
+    unsafe { access::put(&mut guard.for_slow_path(), from, origin, (rank, disp), (count, datatype), win) }
 }
 
 #[inline(always)]
 pub fn get(cx: &Call, origin_addr: TargetArg<'static>, target: At, win: Win) -> Result<()> {
     let mut guard = cx.enter()?;
-    let to = origin_addr.address();
-    let Some(bytes) = origin_addr.plain_bytes() else { return get_general(&mut guard, origin_addr, target, win) };
-    match try_plain(&mut guard, (origin_addr.count, origin_addr.datatype), bytes, target, win) {
+    let (to, origin) = (origin_addr.address(), (origin_addr.count, origin_addr.datatype));
+    if let Some(bytes) = origin_addr.plain_bytes()
+        && let Some(at) = try_plain(&mut guard, origin, bytes, target, win)
+    {
         // SAFETY: a plain origin is `bytes` long; so is the target, which is in its window and may be accessed.
-        Some(Plain::Here(at)) => unsafe { copy(at, to, bytes) },
-        // SAFETY: a plain origin and memory of the target's window, `bytes` long both.
-        Some(Plain::Remote(remote)) => unsafe {
-            guard.win(win)?.window.get_run(guard.engine.node(), to, bytes, remote)?;
-        },
-        None => get_general(&mut guard, origin_addr, target, win)?,
+        unsafe { copy(at, to, bytes) };
+        return Ok(());
     }
-    Ok(())
-}
-
-#[inline(always)]
-fn get_general(guard: &mut Guard, origin: TargetArg, target: At, win: Win) -> Result<()> {
     let At { rank, disp, count, datatype } = target;
-    // SAFETY: the parts of `origin`, which is such memory for as long as the call lasts.
-    unsafe {
-        access::get(guard, origin.address(), (origin.count, origin.datatype), (rank, disp), (count, datatype), win)
-    }
+    // SAFETY: the parts of `origin_addr`, which is such memory for as long as the call lasts.
+    unsafe { access::get(&mut guard.for_slow_path(), to, origin, (rank, disp), (count, datatype), win) }
 }
 
 // ---- with a request: the buffers can be used again when the call returns ----

@@ -7,6 +7,7 @@ use oxmpi::rma::access;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result, bail};
+use oxmpi_core::process::Process;
 use oxmpi_rma::{Combine, SHORTEST_MAPPED};
 
 // The short path is inlined into the entry points: passing arguments through the stack would cost
@@ -24,14 +25,21 @@ fn is_like(address: *const u8, count: i64, datatype: Datatype, target: At) -> bo
 /// # Safety
 /// A result that is not null has room for the elements of the target.
 #[inline(always)]
-unsafe fn try_op(guard: &mut Guard, origin: SourceArg, result: *mut u8, target: At, op: Op, win: Win) -> Result<bool> {
+unsafe fn try_op(
+    process: &mut Process,
+    origin: SourceArg,
+    result: *mut u8,
+    target: At,
+    op: Op,
+    win: Win,
+) -> Result<bool> {
     let Some(with) = oxmpi_rma::predefined_combine(op.0, target.datatype.0) else { return Ok(false) };
     let from = origin.address();
     let has_operand = op == MPI_NO_OP || is_like(from, origin.count, origin.datatype, target);
     if !(1..1 << 31).contains(&target.count) || !has_operand {
         return Ok(false);
     }
-    let Some(found) = guard.windows.get_mut(win.0) else { return Ok(false) };
+    let Some(found) = process.windows.get_mut(win.0) else { return Ok(false) };
     let count = target.count as usize;
     let bytes = count * with.extent;
     if let Some(at) = found.window.try_mapped(target.rank, target.disp, bytes) {
@@ -40,7 +48,7 @@ unsafe fn try_op(guard: &mut Guard, origin: SourceArg, result: *mut u8, target: 
         // not read, and so does a result.
         unsafe {
             if bytes >= SHORTEST_MAPPED {
-                return long(guard, &with, (rank, at), from, result, count, win);
+                return long(process, &with, (rank, at), from, result, count, win);
             }
             found.window.combine(rank, &with, at, from, result, count);
         }
@@ -48,7 +56,7 @@ unsafe fn try_op(guard: &mut Guard, origin: SourceArg, result: *mut u8, target: 
     }
     let Some(remote) = found.window.try_remote_run(target.rank, target.disp, bytes) else { return Ok(false) };
     // SAFETY: the target is in its window; origin and result hold as many elements of the same type.
-    unsafe { guard.win(win)?.window.combine_remote(guard.engine.node(), &with, remote, from, result, count)? };
+    unsafe { process.win(win)?.window.combine_remote(process.engine.node(), &with, remote, from, result, count)? };
     Ok(true)
 }
 
@@ -56,7 +64,7 @@ unsafe fn try_op(guard: &mut Guard, origin: SourceArg, result: *mut u8, target: 
 /// As for [`try_op`]; the rank's memory is mapped there.
 #[cold]
 unsafe fn long(
-    guard: &Guard,
+    process: &Process,
     with: &Combine,
     (rank, at): (usize, *mut u8),
     from: *const u8,
@@ -64,7 +72,7 @@ unsafe fn long(
     count: usize,
     win: Win,
 ) -> Result<bool> {
-    let (window, node) = (&guard.win(win)?.window, guard.engine.node());
+    let (window, node) = (&process.win(win)?.window, process.engine.node());
     // SAFETY: `at` is the rank's memory, mapped here; `from` and `to` hold `count` elements of the type.
     unsafe { window.combine_mapped(node, rank, with, at, (from, to), count)? };
     Ok(true)
@@ -78,7 +86,7 @@ pub fn accumulate(cx: &Call, origin_addr: SourceArg<'static>, target: At, op: Op
     if op != MPI_NO_OP && unsafe { try_op(&mut guard, origin_addr, std::ptr::null_mut(), target, op, win)? } {
         return Ok(());
     }
-    access::accumulate(&mut guard, origin_addr, None, target, op, win)
+    access::accumulate(&mut guard.for_slow_path(), origin_addr, None, target, op, win)
 }
 
 #[inline(always)]
@@ -98,6 +106,7 @@ pub fn get_accumulate(
     if fits && unsafe { try_op(&mut guard, origin_addr, result, target, op, win)? } {
         return guard.access_done();
     }
+    let mut guard = guard.for_slow_path();
     access::accumulate(&mut guard, origin_addr, Some(result_addr), target, op, win)?;
     guard.access_done()
 }
@@ -115,19 +124,25 @@ pub fn fetch_and_op(
     guard.check_access(cx.fun, op, win, || Access(Some(origin_addr), Some(result_addr), target));
     let result = result_addr.address();
     // SAFETY: the result is one element of the type that the target has.
-    if !(result as usize >= 4096 && unsafe { try_op(&mut guard, origin_addr, result, target, op, win)? }) {
-        guard.win(win)?;
-        check_predefined(&guard, target.datatype)?;
-        access::accumulate(&mut guard, origin_addr, Some(result_addr), target, op, win)?;
+    if result as usize >= 4096 && unsafe { try_op(&mut guard, origin_addr, result, target, op, win)? } {
+        guard.access_done()?;
+        if op == MPI_NO_OP {
+            guard.for_slow_path().yield_cpu();
+        }
+        return Ok(());
     }
+    let mut guard = guard.for_slow_path();
+    guard.win(win)?;
+    check_predefined(&guard, target.datatype)?;
+    access::accumulate(&mut guard, origin_addr, Some(result_addr), target, op, win)?;
     if op == MPI_NO_OP {
         guard.yield_cpu();
     }
     guard.access_done()
 }
 
-fn check_predefined(guard: &Guard, datatype: Datatype) -> Result<()> {
-    let found = guard.datatype(datatype)?;
+fn check_predefined(process: &Process, datatype: Datatype) -> Result<()> {
+    let found = process.datatype(datatype)?;
     if !found.is_predefined() {
         bail!(MPI_ERR_TYPE, "{found:?} is not a predefined datatype, which this function requires");
     }
@@ -166,13 +181,21 @@ pub fn compare_and_swap(
         } else if let Some(remote) = window.try_remote_run(rank, disp, bytes) {
             guard.win(win)?.window.compare_and_swap_remote(guard.engine.node(), remote, bytes, new, compare, old)?
         } else {
-            access::compare_and_swap(&mut guard, (new, compare, old), bytes, target, win)?
+            let mut guard = guard.for_slow_path();
+            let swapped = access::compare_and_swap(&mut guard, (new, compare, old), bytes, target, win)?;
+            return end_swap(guard, swapped);
         }
     };
+    end_swap(guard, swapped)
+}
+
+#[inline(always)]
+fn end_swap(mut guard: Guard, swapped: bool) -> Result<()> {
+    guard.access_done()?;
     if !swapped {
-        guard.yield_cpu();
+        guard.for_slow_path().yield_cpu();
     }
-    guard.access_done()
+    Ok(())
 }
 
 #[cold]

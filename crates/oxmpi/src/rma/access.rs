@@ -14,7 +14,7 @@ use oxmpi_core::call::Guard;
 use oxmpi_core::check;
 use oxmpi_datatype::{Region, Source, Target};
 use oxmpi_rma::far::origin::FarRank;
-use oxmpi_rma::{Combine, Flavor, TargetRegion};
+use oxmpi_rma::{Combine, Flavor, RemoteRun, TargetRegion};
 
 /// Writes to a window. `origin` and the last pair are count and datatype at the origin and at the
 /// target; the pair between them is the rank and the displacement of the target.
@@ -34,6 +34,12 @@ pub unsafe fn put(
     let origin = unsafe { SourceArg::new(address.cast(), origin.0, origin.1) };
     let target = At::new(rank, disp, count, datatype);
     look_at(guard, win, || Access(Some(origin), None, target));
+    if let Some((remote, bytes)) =
+        try_remote_run(guard, origin.plain_bytes(), (origin.count, origin.datatype), target, win)
+    {
+        // SAFETY: a plain source and memory of the target's window, `bytes` long both.
+        return unsafe { guard.win(win)?.window.put_run(guard.engine.node(), address, bytes, remote) };
+    }
     guard.win(win)?;
     let from = guard.source_of(origin)?;
     if valgrind::is_on() {
@@ -63,6 +69,12 @@ pub unsafe fn get(
     let origin = unsafe { TargetArg::new(address.cast(), origin.0, origin.1) };
     let target = At::new(rank, disp, count, datatype);
     look_at(guard, win, || Access(None, Some(origin), target));
+    if let Some((remote, bytes)) =
+        try_remote_run(guard, origin.plain_bytes(), (origin.count, origin.datatype), target, win)
+    {
+        // SAFETY: a plain origin and memory of the target's window, `bytes` long both.
+        return unsafe { guard.win(win)?.window.get_run(guard.engine.node(), address, bytes, remote) };
+    }
     guard.win(win)?;
     let to = guard.target_of(origin)?;
     match guard.target_region(win, rank, disp, count, datatype)? {
@@ -71,6 +83,20 @@ pub unsafe fn get(
         None => {}
     }
     guard.access_done()
+}
+
+/// The target's bytes in its own process, and their number, if both sides have the same dense type and length.
+#[inline]
+fn try_remote_run(
+    guard: &mut Guard,
+    plain_bytes: Option<usize>,
+    origin: (i64, Datatype),
+    target: At,
+    win: Win,
+) -> Option<(RemoteRun, usize)> {
+    let bytes = plain_bytes.filter(|_| (target.count, target.datatype) == origin)?;
+    let window = &mut guard.windows.get_mut(win.0)?.window;
+    Some((window.try_remote_run(target.rank, target.disp, bytes)?, bytes))
 }
 
 /// For `--check` and a recorder, with which all puts and gets come here.

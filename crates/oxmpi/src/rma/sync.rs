@@ -156,6 +156,7 @@ pub fn test(call: &Call, win: Win) -> Result<bool> {
 
 // ---- locks ----
 
+#[inline(always)]
 pub fn lock(call: &Call, lock_type: i32, rank: i32, assertion: i32, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
     guard.check_window(win)?;
@@ -166,6 +167,18 @@ pub fn lock(call: &Call, lock_type: i32, rank: i32, assertion: i32, win: Win) ->
     };
     let exclusive = lock_type == MPI_LOCK_EXCLUSIVE;
     let truly = assertion & MPI_MODE_NOCHECK == 0;
+    if check::is_on() || (truly && !window.try_lock(rank, exclusive)) {
+        return lock_slowly(&call.for_slow_path(), guard.for_slow_path(), win, rank, (exclusive, truly));
+    }
+    window.locked(rank, exclusive, truly);
+    window.synchronize_copies();
+    Ok(())
+}
+
+/// Takes a lock that is not free, or any under `--check`.
+#[inline(never)]
+fn lock_slowly(call: &Call, mut guard: Guard, win: Win, rank: usize, (exclusive, truly): (bool, bool)) -> Result<()> {
+    let window = &guard.win(win)?.window;
     if truly && !window.try_lock(rank, exclusive) {
         match window.far_rank(rank) {
             None => call.wait_for_lock(&mut guard, win, rank, exclusive)?,
@@ -196,12 +209,21 @@ pub fn lock_all(call: &Call, assertion: i32, win: Win) -> Result<()> {
     Ok(())
 }
 
+#[inline(always)]
 pub fn unlock(call: &Call, rank: i32, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
     guard.check_completion(win, Some(rank), true);
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();
     match window.unlock(rank)? {
+        Unlocked::Nothing => Ok(()),
+        rest => end_unlock(guard.for_slow_path(), rank, win, rest),
+    }
+}
+
+#[inline(never)]
+fn end_unlock(mut guard: Guard, rank: i32, win: Win, rest: Unlocked) -> Result<()> {
+    match rest {
         Unlocked::Nothing => Ok(()),
         Unlocked::Wake => wake_all(&guard, win),
         Unlocked::CompleteFar => flush_far(&mut guard, Some(rank), win),
