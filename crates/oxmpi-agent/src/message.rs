@@ -71,6 +71,8 @@ pub enum Down {
     },
     /// The rank in this slot is ended: its link to another one is broken.
     End(u32),
+    /// The debugger that holds the ranks in `MPI_Init` lets them go on.
+    Release,
     Heartbeat,
 }
 
@@ -102,9 +104,12 @@ pub enum Stop {
 pub enum Up {
     Here(Box<Machine>),
     Ready(NodeAddresses),
-    /// The ranks run; what `-v` asked for.
+    /// The ranks run: what `-v` asked for, the processes of the ranks in the order of their slots, and the paths of the
+    /// programs.
     Running {
         said: Vec<String>,
+        pids: Vec<i32>,
+        paths: Vec<Vec<u8>>,
     },
     /// The answer to `Probe`: the nodes that cannot be reached from here.
     Probed(Vec<Unreached>),
@@ -317,6 +322,8 @@ pub struct Order {
     pub parent: Option<String>,
     /// Options of `mpirun` for jobs that the ranks spawn: the hosts of this one, and how they are reached.
     pub spawn_options: Vec<String>,
+    /// A debugger holds the ranks in `MPI_Init` until [`Down::Release`].
+    pub is_held: bool,
 }
 
 impl Order {
@@ -510,6 +517,7 @@ mod tests {
             host_timeout: 6,
             parent: Some("oxmpi:1".into()),
             spawn_options: vec!["--pretend-hosts".into()],
+            is_held: true,
         };
         let message = Down::Order(Box::new(order));
         assert_eq!(decode::<Down>(&encode(&message).unwrap()), Ok(message));

@@ -19,6 +19,7 @@ pub mod dial;
 pub mod filesystem;
 pub mod finding_log;
 pub mod foreign_senders;
+pub mod hold;
 pub mod huge;
 pub mod ids;
 pub mod lifeline;

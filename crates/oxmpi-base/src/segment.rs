@@ -31,7 +31,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Changes with the layout: a rank never attaches to a segment of another version's `mpirun`.
-const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x0f");
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x10");
 
 pub const CACHE_LINE: usize = 64;
 pub const PAGE: usize = 4096;
@@ -70,7 +70,9 @@ pub struct JobHeader {
     /// Set when the ranks go on after some of them have died, and the number of deaths in the log (see `death_log.rs`).
     pub(crate) goes_on: AtomicU32,
     pub(crate) deaths: AtomicU32,
-    _pad: [u8; 24],
+    /// A debugger holds the ranks in `MPI_Init` (see `hold.rs`).
+    pub(crate) held: AtomicU32,
+    _pad: [u8; 20],
     /// Number of ranks that are attached and not asleep, plus foreign senders. While it is not
     /// above the number of CPUs, spinning costs nothing.
     pub awake: AtomicI32,

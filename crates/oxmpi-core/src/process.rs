@@ -27,6 +27,7 @@ use crate::ranks::Ranks;
 use crate::request::{Body, Promise, Request};
 use crate::resting::Published;
 use crate::votes::{OldPlace, Vote};
+use crate::wait::debugger::wait_for_debugger;
 use crate::window::Win;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
@@ -184,6 +185,7 @@ impl Process {
                 }
                 Boot::Member(member) => {
                     let Member { nodes, appnum, process_sets, parent, job, mapped, lifeline, network, .. } = *member;
+                    wait_for_debugger(&mapped);
                     let universe = member.universe_size as i32;
                     started_by = (Some(member.launcher), member.is_managed);
                     ((mapped, job, nodes), Some(appnum), universe, process_sets, parent, lifeline, network)

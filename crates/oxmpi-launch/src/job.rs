@@ -5,6 +5,7 @@
 mod going_on;
 
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::door::Door;
@@ -16,6 +17,7 @@ use crate::deadlock::{self, Deadlocks, Found, Look};
 use crate::deaths;
 use crate::findings::Findings;
 use crate::input::Input;
+use crate::mpir;
 use crate::node_port;
 use crate::options::{Request, Settings};
 use crate::output::Outputs;
@@ -162,6 +164,8 @@ impl<'a> Job<'a> {
         {
             self.verdict = Some(Verdict::Trouble(format!("cannot watch the ranks: {error}"), 1));
             self.stop(&AT_ONCE, Instant::now());
+        } else {
+            self.show_to_debugger();
         }
         let mut fds = Vec::new();
         loop {
@@ -197,6 +201,20 @@ impl<'a> Job<'a> {
             }
         }
         self.conclude()
+    }
+
+    /// Publishes the processes of the ranks, and releases the ranks that a debugger holds. Their time limit counts from then on.
+    fn show_to_debugger(&mut self) {
+        let ranks = &self.watch.ranks;
+        mpir::publish(ranks.list.iter().map(|rank| mpir::Process {
+            host: &self.watch.host,
+            executable: ranks.paths[rank.app].as_os_str().as_bytes(),
+            pid: rank.pid,
+        }));
+        if ranks.segment().header().holds_ranks() {
+            ranks.segment().header().release_ranks();
+            self.time_limit = self.settings.timeout.map(|limit| Instant::now() + limit);
+        }
     }
 
     /// Prints what the ranks have found wrong with the program.
@@ -340,6 +358,7 @@ impl<'a> Job<'a> {
         }
         let failure = self.watch.failure(death, self.watch.others(death));
         let quiet = failure.is_quiet();
+        mpir::abort(&failure.text());
         self.verdict = Some(Verdict::Failed(failure));
         self.untold_since = Some(now);
         self.tell_parents();

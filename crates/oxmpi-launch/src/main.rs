@@ -29,6 +29,7 @@ mod job_names;
 mod launcher;
 mod mailbox;
 mod meeting;
+mod mpir;
 mod node_helper;
 mod node_port;
 mod nodes;

@@ -14,6 +14,7 @@ use oxmpi_boot::handshake::Key;
 use oxmpi_boot::nodes::{NodeBlock, NodeTable};
 
 use crate::launcher;
+use crate::mpir;
 use crate::nodes;
 use crate::options::{Block, Cluster, Request, Stdin};
 use crate::program;
@@ -39,6 +40,8 @@ pub struct Plan {
     pub below: Vec<Below>,
     pub launcher: LauncherOrder,
     pub host_timeout: u32,
+    /// A debugger holds the ranks in `MPI_Init`.
+    pub is_held: bool,
     /// Which nodes have ranks that read stdin.
     pub reads: Vec<bool>,
     /// Programs that were built for another MPI, with the text about it.
@@ -83,7 +86,9 @@ impl Plan {
             tree::branches(nodes, fan_out).into_iter().map(below).collect()
         };
         let below = below_of(&everyone);
-        let host_timeout = cluster.host_timeout.unwrap_or(HOST_TIMEOUT);
+        // A debugger stops `mpirun` for as long as its user likes.
+        let is_held = mpir::is_debugged();
+        let host_timeout = if is_held { 0 } else { cluster.host_timeout.unwrap_or(HOST_TIMEOUT) };
         let cannot =
             |error: std::io::Error| Refusal { text: format!("cannot make the key of the job: {error}"), status: 1 };
         let key = Key::random().map_err(cannot)?;
@@ -123,6 +128,7 @@ impl Plan {
                 .into_iter()
                 .chain(cluster.spawn_options())
                 .collect(),
+            is_held,
         };
         let mut orders: Vec<Order> = everyone.iter().map(|&node| order(node)).collect();
         let mut runs: Vec<Vec<u32>> = below.iter().map(|below| below.nodes.clone()).collect();
@@ -132,7 +138,7 @@ impl Plan {
             orders[run[0] as usize].below = below;
         }
         let reads = ranks.iter().map(|ranks| ranks.iter().any(|&rank| reads_stdin(rank))).collect();
-        Ok(Plan { hosts, ranks, apps, orders, below, launcher, host_timeout, reads, warnings })
+        Ok(Plan { hosts, ranks, apps, orders, below, launcher, host_timeout, reads, warnings, is_held })
     }
 }
 
@@ -222,6 +228,7 @@ pub fn work(order: &Order) -> Result<Work, Refusal> {
         universe_size: order.universe_size as usize,
         parent: order.parent.clone(),
         network: None,
+        is_held: order.is_held,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Starts ranks on this machine: all those of a job, or those of one host. Everything that can fail is tried before
 //! the first rank is started.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -26,6 +26,7 @@ use crate::environ;
 use crate::hosts;
 use crate::input::Input;
 use crate::mailbox::Mailbox;
+use crate::mpir;
 use crate::nodes;
 use crate::options::{Block, Request, Settings};
 use crate::output::Outputs;
@@ -50,6 +51,8 @@ pub struct Rank {
     pub pid: Pid,
     /// As the user typed it.
     pub program: String,
+    /// The number of its program in the job.
+    pub app: usize,
 }
 
 /// The ranks of this machine.
@@ -60,6 +63,8 @@ pub struct Ranks {
     slots: Vec<usize>,
     /// How many ranks the job has on all machines.
     pub job_size: usize,
+    /// The absolute paths of the programs of the job.
+    pub paths: Vec<PathBuf>,
 }
 
 impl Ranks {
@@ -200,6 +205,7 @@ pub fn start(request: &Request, mask: SignalSet, parent: Option<&str>) -> Result
         universe_size: settings.universe_size.unwrap_or(size),
         parent: parent.map(String::from),
         network: None,
+        is_held: mpir::is_debugged(),
     };
     let host = hosts::own_name();
     let mut door = Door::new(&host);
@@ -235,6 +241,8 @@ pub struct Work {
     pub universe_size: usize,
     pub parent: Option<String>,
     pub network: Option<RankNetwork>,
+    /// A debugger holds the ranks in `MPI_Init` until they are released.
+    pub is_held: bool,
 }
 
 /// The descriptors that this process opens for so many ranks, generously.
@@ -312,6 +320,9 @@ impl Prepared {
         if settings.keep_going {
             segment.go_on_after_deaths();
         }
+        if work.is_held {
+            segment.header().hold_ranks();
+        }
         for (seat, cpus) in work.seats.iter().zip(&placement.sets) {
             let first = cpus.as_ref().and_then(|cpus| cpus.iter().next());
             segment.rank(seat.place.slot).cpu.store(first.map_or(0, |cpu| cpu as u32 + 1), Relaxed);
@@ -371,7 +382,7 @@ impl Prepared {
             }
             let place = wires::Place { index, rank: seat.rank, app: seat.app };
             match one(&mut spawner, program, &rank_env, placement.sets[index].as_ref(), inherits, &place, wires) {
-                Ok(pid) => list.push(Rank { number: seat.rank, pid, program: program.shown.clone() }),
+                Ok(pid) => list.push(Rank { number: seat.rank, pid, program: program.shown.clone(), app: seat.app }),
                 Err(refusal) => {
                     trouble = Some(refusal);
                     break;
@@ -380,8 +391,15 @@ impl Prepared {
         }
         let said = bindings(work, settings, &list, &placement);
         let slots = work.seats.iter().map(|seat| seat.place.slot).collect();
+        let paths = work.programs.iter().map(Program::full_path).collect();
         let kept = Kept { _segment: segment_fd, _lifeline: lifeline, _placement: placement };
-        Ok(Running { ranks: Ranks { list, segment, slots, job_size: work.nodes.size() }, trouble, mailbox, kept, said })
+        Ok(Running {
+            ranks: Ranks { list, segment, slots, job_size: work.nodes.size(), paths },
+            trouble,
+            mailbox,
+            kept,
+            said,
+        })
     }
 }
 
@@ -450,6 +468,13 @@ impl Program {
             environment,
             wdir: wdir.map(|dir| text(dir.as_os_str().as_bytes())).transpose()?,
         })
+    }
+
+    /// The absolute path, as the rank finds the program from its working directory.
+    fn full_path(&self) -> PathBuf {
+        let path = |text: &CString| PathBuf::from(OsStr::from_bytes(text.as_bytes()));
+        let from_there = self.wdir.as_ref().map_or_else(PathBuf::new, path).join(path(&self.path));
+        std::path::absolute(&from_there).unwrap_or(from_there)
     }
 }
 

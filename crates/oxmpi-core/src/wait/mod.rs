@@ -15,6 +15,7 @@
 //! needs.rs       which ranks can end a wait
 //! rest.rs        a rank that can do nothing before others act says so
 //! entry.rs       for calls that are inside without the lock
+//! debugger.rs    until a debugger lets the ranks go on that it has started
 //! ```
 //!
 //! Every wait lets other threads in, and goes on with the lock when one comes (`call.rs`). What a wait looks for may be
@@ -25,6 +26,7 @@
 
 pub mod agreement;
 pub mod board;
+pub mod debugger;
 mod describe;
 mod entry;
 pub mod mismatch;

@@ -415,6 +415,12 @@ impl Agent {
                 self.end_rank(slot as usize);
                 Ok(())
             }
+            Down::Release => {
+                if let Phase::Running(watch, _) = &self.phase {
+                    watch.ranks.segment().header().release_ranks();
+                }
+                Ok(())
+            }
             Down::Heartbeat => Ok(()),
         }
     }

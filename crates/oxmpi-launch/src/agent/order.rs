@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::frame::{BadFrame, EVERY_NODE};
@@ -192,6 +193,8 @@ impl Agent {
                         }
                     }
                 }
+                let pids = ranks.list.iter().map(|rank| rank.pid).collect();
+                let paths = ranks.paths.iter().map(|path| path.as_os_str().as_bytes().to_vec()).collect();
                 let mut watch = Watch::new(ranks, mailbox, self.host.clone(), Vec::new());
                 self.branches.pids().for_each(|pid| watch.do_not_count(pid));
                 if let Some(refusal) = trouble {
@@ -200,7 +203,7 @@ impl Agent {
                     self.tell_trouble(refusal);
                 }
                 self.phase = Phase::Running(Box::new(watch), kept);
-                self.tell(&Up::Running { said });
+                self.tell(&Up::Running { said, pids, paths });
             }
             Err(refusal) => self.tell_trouble(refusal),
         }

@@ -90,7 +90,10 @@ impl Root<'_> {
                     self.go_when_ready()?;
                 }
             }
-            Up::Running { said } => said.iter().for_each(|text| self.say(&printable(text))),
+            Up::Running { said, pids, paths } => {
+                said.iter().for_each(|text| self.say(&printable(text)));
+                self.on_running(number, &pids, &paths)?;
+            }
             Up::Ties(ties) => node.ties = ties,
             Up::Live { running, well } => {
                 node.live = (running as usize).min(node.ranks.len());

@@ -9,6 +9,7 @@ use oxmpi_agent::message::{Down, FailedRank, RankPlace, Stop};
 use super::{Node, Phase, Root};
 use crate::deadlock;
 use crate::job;
+use crate::mpir;
 use crate::report::{self, Place, Where, printable};
 use crate::sys;
 
@@ -72,7 +73,9 @@ impl Root<'_> {
     /// Ends the job, for the first reason that there is.
     pub(super) fn fail(&mut self, verdict: Verdict, how: Stop) {
         if self.verdict.is_none() || self.stopped_at.is_none() {
-            self.verdict.get_or_insert(verdict);
+            if let Verdict::Failed(failed, _) = self.verdict.get_or_insert(verdict) {
+                mpir::abort(&failed.text);
+            }
             self.stop(how);
         }
     }

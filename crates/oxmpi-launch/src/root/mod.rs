@@ -5,6 +5,7 @@
 
 mod agents;
 mod deadlocks;
+mod debugger;
 mod ending;
 mod going_on;
 mod parents;
@@ -31,6 +32,7 @@ use crate::stage;
 use crate::start::{self, Refusal};
 use crate::sys;
 use deadlocks::HostRests;
+use debugger::Running;
 use ending::{END, Verdict};
 use going_on::GoingOn;
 
@@ -130,6 +132,8 @@ struct Root<'a> {
     program: String,
     /// The agents were told to start the ranks.
     has_run: bool,
+    /// The processes that a debugger is told of.
+    running: Running,
     /// Deaths and votes, if the job goes on when ranks die.
     going_on: GoingOn,
     /// Seconds after which a silent agent is lost; 0: never.
@@ -235,6 +239,7 @@ impl<'a> Root<'a> {
             spawned: None,
             told_missing: false,
             has_run: false,
+            running: Running::new(plan.apps.len(), plan.ranks.len(), plan.is_held),
             going_on: GoingOn::default(),
             host_timeout: plan.host_timeout,
             program: request.blocks.first().map_or(String::new(), |block| block.program.to_string_lossy().into_owned()),
