@@ -60,7 +60,7 @@ pub struct Comm {
     /// Where its ranks run, once a collective operation has asked ([`crate::process::Process::node_map`]).
     pub nodes: OnceLock<Option<Arc<NodeMap>>>,
     /// Plans of its last collective operations.
-    pub plans: Arc<PlanCache>,
+    pub plans: OnceLock<Arc<PlanCache>>,
     /// As many ranks can be addressed in the short ways: all, or none while it is in trouble.
     pub reach: u32,
     /// Why collective calls fail: a member has failed, or it was revoked.
@@ -155,7 +155,7 @@ impl Comm {
             calls: Calls::default(),
             board: Board::Wanted(0),
             nodes: OnceLock::new(),
-            plans: Arc::default(),
+            plans: OnceLock::new(),
         }
     }
 

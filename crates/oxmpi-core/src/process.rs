@@ -147,6 +147,8 @@ pub struct Process {
     pub(crate) votes: Vec<Vote>,
     /// How many votes there were among members on several nodes, by the context and a hash of the members.
     pub(crate) votes_on_nodes: BTreeMap<(u32, u64), u64>,
+    /// This process has had a place for its votes.
+    pub(crate) has_voted: bool,
     /// Places of votes that other processes may still read.
     pub(crate) old_places: Vec<OldPlace>,
     /// When a program that polls checks for processes that have ended.
@@ -280,6 +282,7 @@ impl Process {
             failures: Failures::default(),
             votes: Vec::new(),
             votes_on_nodes: BTreeMap::new(),
+            has_voted: false,
             old_places: Vec::new(),
             polls: Polls::default(),
             longest_sleep: SLEEP,

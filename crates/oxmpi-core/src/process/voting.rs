@@ -152,6 +152,7 @@ impl Process {
     /// Makes sure that this process has a place for its votes on a context.
     fn find_place(&mut self, context: u32) -> Result<()> {
         self.free_old_places();
+        self.has_voted = true;
         let node = self.engine.node();
         let Some((segment, slot)) = node.home(node.own()) else { unreachable!("the own segment is here") };
         if segment.vote_place(slot.index(), context).is_some() {
@@ -167,7 +168,14 @@ impl Process {
     }
 
     /// A communicator is freed: others may still read what this process has said on it.
+    #[inline]
     pub(crate) fn leave_votes(&mut self, comm: &Comm) {
+        if self.has_voted {
+            self.leave_places(comm);
+        }
+    }
+
+    fn leave_places(&mut self, comm: &Comm) {
         let node = self.engine.node();
         let has_place = |context: &u32| {
             let own = node.home(node.own());

@@ -6,6 +6,7 @@
 
 use super::mismatch::{Here, describe_call};
 use crate::call_history::{CallName, Calls};
+use crate::board::Board;
 use crate::call_tag::CallTag;
 use crate::engine::Position;
 use crate::process::Process;
@@ -27,6 +28,11 @@ impl Process {
     /// The mismatch between ranks that make no more calls on this communicator: on their board, or in messages that have come
     /// between nodes. One that was reported before is not reported again.
     pub fn compare_before_leaving(&mut self, comm: handle::Comm) -> Option<Error> {
+        let found = self.comm(comm).ok()?;
+        if found.calls.tag.is_none() && !matches!(found.board, Board::Ready(_)) {
+            // No collective call has left anything to compare.
+            return None;
+        }
         self.look_for_news();
         if self.comm(comm).is_ok_and(|comm| comm.trouble.is_some()) {
             // Not all have got to the calls that a failure has ended.

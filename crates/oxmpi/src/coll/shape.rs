@@ -51,7 +51,7 @@ impl CollShape {
             local: comm.local_group().len(),
             inter: comm.is_inter(),
             nodes,
-            plans: Arc::clone(&comm.plans),
+            plans: Arc::clone(comm.plans.get_or_init(Arc::default)),
             speaker: comm.speaker(),
         })
     }
