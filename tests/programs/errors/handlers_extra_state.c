@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     start(&argc, &argv);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    MPI_File_open(MPI_COMM_WORLD, "handlers.file", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    MPI_File_open(MPI_COMM_WORLD, "handlers.file", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
 
     CHECK_KIND(MPI_Comm, on_comm, comm, MPI_Send(&memory, 1, MPI_INT, 99, 0, comm));
