@@ -163,11 +163,18 @@ fn groups<'a, K: Hash + Eq + Copy>(
     groups
 }
 
-/// `rank 3`, or `ranks 0-2,5`.
+/// `rank 3`, `ranks 0-2,5`, or `ranks 0,2,… (5000 in all)`.
 fn named(ranks: &[usize]) -> String {
     let set: oxmpi_base::cpus::CpuSet = ranks.iter().copied().collect();
-    format!("rank{} {set}", if ranks.len() == 1 { "" } else { "s" })
+    let all = set.to_string();
+    let Some(end) = all.char_indices().nth(MOST_NAMES).and_then(|(end, _)| all[..end].rfind(',')) else {
+        return format!("rank{} {all}", if ranks.len() == 1 { "" } else { "s" });
+    };
+    format!("ranks {},… ({} in all)", &all[..end], ranks.len())
 }
+
+/// So many columns of a line are for the numbers of ranks.
+const MOST_NAMES: usize = 72;
 
 /// Places that are named; a terminal has few lines.
 const MOST_PLACES: usize = 22;
@@ -217,5 +224,23 @@ mod tests {
         let many: Vec<_> = (0..30).map(|rank| lined(rank, &format!("main.c:{rank}"), None)).collect();
         let text = places(&many, 0);
         assert!(text.ends_with("\n  rank 21 in MPI_Recv at main.c:21\n  and 8 more ranks in other places"), "{text}");
+    }
+
+    #[test]
+    fn ten_thousand_ranks_in_turn_fit_a_screen() {
+        let ranks: Vec<_> =
+            (0..10_000).map(|rank| (rank, ["in MPI_Recv", "in MPI_Send"][rank % 2].into(), "")).collect();
+        let lines = grouped(&ranks);
+        assert_eq!(lines.len(), 2);
+        assert!(
+            lines[0].starts_with("ranks 0,2,4,") && lines[0].ends_with(",… (5000 in all) in MPI_Recv"),
+            "{}",
+            lines[0]
+        );
+        assert!(lines.iter().all(|line| line.chars().count() <= 110), "{lines:?}");
+        // All ranks but a few are still two ranges.
+        let ranks: Vec<_> =
+            (0..10_000).filter(|rank| *rank != 7).map(|rank| (rank, String::from("there"), "")).collect();
+        assert_eq!(grouped(&ranks), ["ranks 0-6,8-9999 there"]);
     }
 }
