@@ -21,7 +21,7 @@ endif
 .PHONY: help demo test test-all install bench clean
 .PHONY: deps test-deps stage lint unit loom abi hot programs programs-hosts programs-hosts-all wrappers tools valgrind kills hosts hosts-sample
 .PHONY: wheel deb dist packages
-.PHONY: hosts-kills programs-hosts-ssh simulated miri soak foreign-abi foreign-abi-all
+.PHONY: mpi4py hosts-kills programs-hosts-ssh simulated miri soak foreign-abi foreign-abi-all
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
@@ -151,6 +151,10 @@ foreign-abi: stage
 foreign-abi-all: stage
 	tests/foreign-abi/run mpich $(STAGE) build/tests-mpich-abi --all
 	tests/foreign-abi/run openmpi $(STAGE) build/tests-openmpi-abi --all
+
+# mpi4py's own test of going on after failures, on the three ABIs; pip fetches mpi4py.
+mpi4py: stage
+	tests/mpi4py/run $(STAGE) build/tests-mpi4py
 
 # Jobs in every state of MPI that lose a rank or their mpirun.
 kills: stage
