@@ -1,7 +1,6 @@
 ! ranks: 2 4
 ! launch: --with-ft ulfm
 ! expect-stderr: was killed by signal 9
-! one-host: --with-ft is for one host
 ! no-valgrind: a rank is killed
 ! A rank dies, and the others go on.
 #define BY_MPIF
