@@ -41,6 +41,7 @@ const LAYERS: Part = Part {
         "oxmpi-mpich",
         "oxmpi-openmpi",
         "oxmpi-recorder",
+        "oxmpi-msgq",
     ],
     products: &[
         ("libmpifort_abi.so", "lib/libmpifort_abi.so.1"),
@@ -50,6 +51,7 @@ const LAYERS: Part = Part {
         ("libmpifort_mpich.so", "lib/compat/libmpifort.so.12"),
         ("libmpifort_openmpi.so", "lib/compat/libmpi_mpifh.so.40"),
         ("liboxmpi_recorder.so", "lib/oxmpi/liboxmpi_recorder.so"),
+        ("liboxmpi_msgq.so", "lib/oxmpi/liboxmpi_msgq.so"),
     ],
 };
 

@@ -35,6 +35,7 @@ const STACK: &[(&str, bool)] = &[
     ("oxmpi-mpich", false),
     ("oxmpi-openmpi", false),
     ("oxmpi-recorder", false),
+    ("oxmpi-msgq", false),
 ];
 
 /// The crates beside the stack, and the last crate of the stack that each may depend on.

@@ -26,6 +26,7 @@ pub mod lifeline;
 pub mod limits;
 pub mod load;
 pub mod lock;
+pub mod message_queues;
 pub mod offer_cell;
 pub mod orphan;
 pub mod own_slot;

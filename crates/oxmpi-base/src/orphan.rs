@@ -35,7 +35,7 @@ pub fn find_mpirun(near: Option<u32>) -> Result<PathBuf, String> {
 }
 
 /// The file that this code was loaded from.
-fn own_file() -> Option<PathBuf> {
+pub fn own_file() -> Option<PathBuf> {
     // SAFETY: the zero pattern is a valid value; the name is the dynamic linker's and stays as long as the library.
     unsafe {
         let mut found: libc::Dl_info = std::mem::zeroed();

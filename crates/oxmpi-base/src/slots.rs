@@ -17,7 +17,9 @@
 //! of the predefined integers of MPICH and Open MPI has both bits. The generation starts at 1 and
 //! increases each time a slot is reused, so that the handle of a freed object stays invalid.
 
+use crate::message_queues::{TablePlace, VecPlace, inside_option};
 use std::fmt;
+use std::mem::offset_of;
 use std::slice;
 
 const _: () = assert!(usize::BITS == 64, "a handle is 64 bits wide");
@@ -291,6 +293,16 @@ impl<T> SlotTable<T> {
     pub fn at_mut(&mut self, slot: u32) -> Option<(usize, &mut T)> {
         let slot = self.slots.get_mut(slot as usize)?;
         Some((slot.key, slot.value.as_mut()?))
+    }
+
+    /// Where a debugger finds the objects of a table at `offset`.
+    pub fn place(offset: usize) -> TablePlace {
+        TablePlace {
+            slots: VecPlace::at::<Slot<T>>(offset + offset_of!(SlotTable<T>, slots)),
+            key: offset_of!(Slot<T>, key) as u32,
+            live: DYNAMIC as u32,
+            value: (offset_of!(Slot<T>, value) + inside_option::<T>()) as u32,
+        }
     }
 
     /// Removes the object in a slot; its handle becomes stale.

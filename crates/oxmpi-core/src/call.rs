@@ -536,6 +536,11 @@ impl Started {
         };
         Started { shared, state: UnsafeCell::new(sendable(process)) }
     }
+
+    /// The address of the state, which never moves.
+    pub(crate) fn state_address(&self) -> usize {
+        self.state.get().addr()
+    }
 }
 
 /// The part of the state that every thread may use at any time: it is immutable or atomic.

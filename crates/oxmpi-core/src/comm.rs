@@ -16,10 +16,12 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm as CommHandle, Errhandler, Session};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::ids::{Peer, Rank};
+use oxmpi_base::message_queues::{CommsPlace, VecPlace, inside_option};
 use oxmpi_base::slots::SlotTable;
 use oxmpi_boot::nodes::NodeTable;
 use oxmpi_coll::nodes::NodeMap;
 use oxmpi_coll::rules::BOARD_RANKS;
+use std::mem::offset_of;
 use std::sync::{Arc, OnceLock};
 
 pub struct Comm {
@@ -91,6 +93,22 @@ impl Comms {
             }
         }
         self.made.get(handle.0)
+    }
+
+    /// Where a debugger finds the communicators.
+    pub fn place(offset: usize) -> CommsPlace {
+        CommsPlace {
+            world: (offset + offset_of!(Comms, world)) as u32,
+            own: (offset + offset_of!(Comms, own)) as u32,
+            has_world: (offset + offset_of!(Comms, has_world)) as u32,
+            made: SlotTable::<Comm>::place(offset + offset_of!(Comms, made)),
+            context: offset_of!(Comm, context) as u32,
+            rank: offset_of!(Comm, rank) as u32,
+            group: offset_of!(Comm, group) as u32,
+            local: (offset_of!(Comm, local) + inside_option::<Ranks>()) as u32,
+            name: VecPlace::at::<u8>(offset_of!(Comm, name)),
+            ranks: Ranks::place(),
+        }
     }
 
     pub fn get_mut(&mut self, handle: CommHandle) -> Option<&mut Comm> {

@@ -39,6 +39,7 @@ pub mod collective;
 pub mod comm;
 pub mod connections;
 pub mod contexts;
+mod debugger;
 mod dialer;
 pub mod engine;
 pub mod explain;

@@ -6,6 +6,7 @@
 use crate::attributes::Tables;
 use crate::call::{Entry, Shared, Started};
 use crate::checks::bad_handle;
+use crate::debugger;
 use crate::errhandler::Errhandlers;
 use crate::errors::ErrorRegistry;
 use crate::info::Info;
@@ -194,7 +195,9 @@ impl Library {
                     let made = Box::new(Started::new(make()?));
                     self.call.store((&raw const made.shared.block().call).cast_mut(), Ordering::Relaxed);
                     self.entry.set_threaded();
-                    self.kept.get_or_init(|| made)
+                    let started = self.kept.get_or_init(|| made);
+                    debugger::publish(&self.guard_over(started), started.state_address());
+                    started
                 }
             };
             self.entry.activate(started);

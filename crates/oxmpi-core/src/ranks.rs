@@ -1,25 +1,39 @@
 //! The mapping from the ranks of a group to processes.
 
 use oxmpi_base::ids::{Peer, Rank, Slot, WorldRank};
+use oxmpi_base::message_queues::{RanksPlace, list_place};
 use oxmpi_boot::nodes::NodeTable;
 use std::sync::Arc;
 
-/// The mapping from ranks to processes.
+/// The mapping from ranks to processes. The kind is the first byte, so that a debugger can read it.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 pub enum Ranks {
     /// The first slots of this node in order: all processes of a job on one node, or some of them.
     OneNode {
         count: u32,
-    },
+    } = ONE_NODE,
     /// All ranks of a job on several nodes.
-    World(Arc<NodeTable>),
-    List(Arc<[Peer]>),
+    World(Arc<NodeTable>) = WORLD,
+    List(Arc<[Peer]>) = LIST,
 }
+
+const ONE_NODE: u8 = 0;
+const WORLD: u8 = 1;
+const LIST: u8 = 2;
 
 impl Ranks {
     /// The first `count` slots of this node, in their order.
     pub fn one_node(count: usize) -> Ranks {
         Ranks::OneNode { count: count as u32 }
+    }
+
+    /// Where a debugger finds the processes.
+    pub fn place() -> RanksPlace {
+        // What `repr(u8)` promises: a variant is a structure of C that begins with the kind.
+        let (address, len, skip) = list_place(align_of::<Arc<[Peer]>>(), Peer::at_slot(0));
+        let count = align_of::<u32>() as u32;
+        RanksPlace { one_node: ONE_NODE.into(), count, world: WORLD.into(), list: LIST.into(), address, len, skip }
     }
 
     /// The cheapest form for a list of processes.

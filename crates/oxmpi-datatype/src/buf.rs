@@ -8,9 +8,11 @@
 //! only, never through a reference.
 
 use std::marker::PhantomData;
+use std::mem::offset_of;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use oxmpi_base::message_queues::BufferPlace;
 use oxmpi_base::{copy, valgrind};
 
 use crate::datatype::Datatype;
@@ -130,6 +132,13 @@ pub struct Source<'m> {
 }
 
 impl<'m> Source<'m> {
+    /// Where a debugger finds the address and the length of a source at `offset`.
+    pub fn place(offset: usize) -> BufferPlace {
+        let region = offset + offset_of!(Source<'m>, region);
+        let (address, bytes) = (region + offset_of!(Region, base), region + offset_of!(Region, bytes));
+        BufferPlace { address: address as u32, bytes: bytes as u32 }
+    }
+
     /// # Safety
     /// All bytes of the region may be read until `'m` ends. For `'static`, this means until the
     /// operation that gets the value has reported its completion: a program promises this with
@@ -223,6 +232,11 @@ pub struct Target<'m> {
 }
 
 impl<'m> Target<'m> {
+    /// Where a debugger finds the address and the length of a target at `offset`.
+    pub fn place(offset: usize) -> BufferPlace {
+        Source::place(offset + offset_of!(Target<'m>, source))
+    }
+
     /// # Safety
     /// All bytes of the region may be written and read until `'m` ends, and no Rust reference to
     /// them is used meanwhile. For `'static`, this means until the operation that gets the value

@@ -38,6 +38,7 @@ use crate::matching::{Envelope, MessageId, PostedQueue, UnexpectedQueue};
 use ops::Ops;
 use oxmpi_abi::constants::MPI_ERR_INTERN;
 use oxmpi_abi::{Error, Status};
+use oxmpi_base::message_queues::{OpsPlace, PostedPlace, UnexpectedPlace};
 use oxmpi_base::valgrind;
 use oxmpi_datatype::Signature;
 use oxmpi_transport::transfer::{self, Control};
@@ -46,6 +47,7 @@ use oxmpi_transport::{
     PeerTable, SIGNATURE, TELL_CALL,
 };
 use std::collections::VecDeque;
+use std::mem::offset_of;
 use std::ops::{Deref, DerefMut};
 
 pub use calls::{News, Position};
@@ -176,6 +178,17 @@ impl Engine {
             has_news: false,
         };
         Engine { rx, messages, broken_links: Vec::new(), first_sender: 0, last_sender: here::LastSender::default() }
+    }
+
+    /// Where a debugger finds the queues of an engine at `offset`.
+    pub fn places(offset: usize) -> (PostedPlace, UnexpectedPlace, OpsPlace) {
+        let messages = offset + offset_of!(Engine, messages);
+        let unexpected = messages + offset_of!(Messages, unexpected);
+        (
+            PostedQueue::<OpId>::place(messages + offset_of!(Messages, posted)),
+            UnexpectedQueue::<Message>::place(unexpected, offset_of!(Message, bytes)),
+            Ops::place_of_all(messages + offset_of!(Messages, ops)),
+        )
     }
 
     /// Moves all messages that can move. `true` when an operation may have completed.

@@ -1,10 +1,13 @@
 //! Operations under way: what each waits for, and its outcome in the end.
 
 use super::recv::RecvOp;
-use super::send::SendOp;
+use super::send::{Route, SendOp};
 use oxmpi_abi::{Error, Status};
+use oxmpi_base::message_queues::{OpsPlace, VecPlace};
+use oxmpi_datatype::{Source, Target};
 use oxmpi_transport::Peer;
 use oxmpi_transport::transfer::Quiet;
+use std::mem::offset_of;
 use std::num::{NonZeroU32, NonZeroU64};
 
 /// Names one operation: its index in the table (high 32 bits), which is used again once the outcome
@@ -51,15 +54,20 @@ impl Outcome {
     }
 }
 
+/// The kind is the first byte, so that a debugger can read it.
+#[repr(u8)]
 pub(super) enum Op {
     Free {
         next: u32,
-    },
-    Send(SendOp),
-    Recv(RecvOp),
+    } = 0,
+    Send(SendOp) = OP_SEND,
+    Recv(RecvOp) = OP_RECV,
     /// Complete; the outcome waits to be taken.
-    Over,
+    Over = 3,
 }
+
+const OP_SEND: u8 = 1;
+const OP_RECV: u8 = 2;
 
 struct Entry {
     op: Op,
@@ -275,6 +283,25 @@ impl Ops {
 
     pub fn all(&self) -> impl Iterator<Item = &Op> + '_ {
         self.entries.iter().map(|entry| &entry.op)
+    }
+
+    /// Where a debugger finds the operations of a table at `offset`.
+    pub fn place_of_all(offset: usize) -> OpsPlace {
+        let kind = offset_of!(Entry, op);
+        // What `repr(u8)` promises: a variant is a structure of C that begins with the kind.
+        let (send, recv) = (kind + align_of::<SendOp>(), kind + align_of::<RecvOp>());
+        let route = send + offset_of!(SendOp, route);
+        OpsPlace {
+            entries: VecPlace::at::<Entry>(offset + offset_of!(Ops, entries)),
+            kind: kind as u32,
+            send: OP_SEND.into(),
+            recv: OP_RECV.into(),
+            peer: (route + offset_of!(Route, peer)) as u32,
+            context: (route + offset_of!(Route, context)) as u32,
+            tag: (route + offset_of!(Route, tag)) as u32,
+            source: Source::place(send + offset_of!(SendOp, buf)),
+            target: Target::place(recv + offset_of!(RecvOp, buf)),
+        }
     }
 
     /// The operations that satisfy a condition.

@@ -6,6 +6,8 @@
 //! any member can be removed in constant time.
 
 use super::Pattern;
+use oxmpi_base::message_queues::{IndexPlace, VecPlace};
+use std::mem::offset_of;
 
 /// No slot.
 pub const NIL: u32 = u32::MAX;
@@ -204,6 +206,15 @@ impl Index {
                 *head = slot;
                 slot = chain;
             }
+        }
+    }
+
+    /// Where a debugger finds the patterns of an index at `offset`.
+    pub fn place(offset: usize) -> IndexPlace {
+        IndexPlace {
+            links: VecPlace::at::<Link>(offset + offset_of!(Index, links)),
+            context_and_source: offset_of!(Link, context_and_source) as u32,
+            tag: offset_of!(Link, tag) as u32,
         }
     }
 

@@ -2,7 +2,9 @@
 
 use super::index::{Index, NIL};
 use super::{ANY_SOURCE, ANY_TAG, Envelope, Pattern};
+use oxmpi_base::message_queues::{PostedPlace, VecPlace};
 use oxmpi_base::slots::{Kind, SlotTable};
+use std::mem::offset_of;
 
 /// Names a posted receive until it is matched or cancelled; it is never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -109,6 +111,15 @@ impl<T> PostedQueue<T> {
         let ids: Vec<PostedId> =
             self.iter().filter(|(_, pattern, _)| pattern.context == context).map(|(id, ..)| id).collect();
         ids.into_iter().filter_map(|id| self.take_slot(SlotTable::<T>::slot_of(id.0 as usize))).collect()
+    }
+
+    /// Where a debugger finds the receives of a queue at `offset`.
+    pub fn place(offset: usize) -> PostedPlace {
+        PostedPlace {
+            table: SlotTable::<T>::place(offset + offset_of!(Self, table)),
+            index: Index::place(offset + offset_of!(Self, index)),
+            sequence: VecPlace::at::<u64>(offset + offset_of!(Self, sequence)),
+        }
     }
 
     #[inline(always)]

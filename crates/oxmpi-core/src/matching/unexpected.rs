@@ -2,7 +2,9 @@
 
 use super::index::{Index, NIL};
 use super::{ANY_SOURCE, ANY_TAG, Envelope, Pattern};
+use oxmpi_base::message_queues::{UnexpectedPlace, VecPlace};
 use oxmpi_base::slots::{Kind, SlotTable};
+use std::mem::offset_of;
 
 /// Names a waiting message until it is taken; it is never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -171,6 +173,18 @@ impl<T> UnexpectedQueue<T> {
         let ids: Vec<MessageId> =
             self.iter().filter(|(_, envelope, _)| envelope.context == context).map(|(id, ..)| id).collect();
         ids.into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    /// Where a debugger finds the messages of a queue at `offset`; their length is at `bytes` in each.
+    pub fn place(offset: usize, bytes: usize) -> UnexpectedPlace {
+        UnexpectedPlace {
+            table: SlotTable::<T>::place(offset + offset_of!(Self, table)),
+            index: Index::place(offset + offset_of!(Self, exact)),
+            oldest: (offset + offset_of!(Self, oldest)) as u32,
+            order: VecPlace::at::<Neighbours>(offset + offset_of!(Self, order)),
+            newer: offset_of!(Neighbours, newer) as u32,
+            bytes: bytes as u32,
+        }
     }
 
     #[inline]
