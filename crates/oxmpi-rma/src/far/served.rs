@@ -23,8 +23,6 @@ pub struct ServedNode {
     segment: Arc<Segment>,
     fence: WakeFence,
     windows: RwLock<HashMap<u64, Arc<ServedWindow>>>,
-    /// Windows of which all ranks of this node have ended, in a job that goes on.
-    lost: RwLock<BTreeSet<u64>>,
 }
 
 /// A window, as far as ranks of this node have registered it.
@@ -34,6 +32,8 @@ pub struct ServedWindow {
     pub(super) block_shift: u32,
     ranks: usize,
     members: RwLock<HashMap<u32, Arc<ServedMember>>>,
+    /// Whether the processes of the job go on when some of them die.
+    goes_on: bool,
     /// Ranks of the window, of any node, that have ended and left locks or memory behind, in a job that goes on.
     lost: RwLock<BTreeSet<u32>>,
     mapping: Mapping,
@@ -66,16 +66,17 @@ const MOST_RANKS: u32 = 1 << 16;
 impl ServedNode {
     /// The agent of the node whose segment this is. Registers the process for the barriers of sleepers.
     pub fn new(segment: Arc<Segment>) -> ServedNode {
-        ServedNode { segment, fence: wait::register(), windows: RwLock::default(), lost: RwLock::default() }
+        ServedNode { segment, fence: wait::register(), windows: RwLock::default() }
     }
 
     pub(super) fn window(&self, number: u64) -> Result<Arc<ServedWindow>> {
         let windows = self.windows.read().unwrap_or_else(PoisonError::into_inner);
         windows.get(&number).cloned().ok_or_else(|| {
-            if self.lost.read().unwrap_or_else(PoisonError::into_inner).contains(&number) {
+            if self.goes_on() {
+                // Freeing waits for nobody then, so the origin may not have heard yet why the others have freed it.
                 return Error::new(
                     MPIX_ERR_PROC_FAILED,
-                    "all ranks of the window on the node of the target have ended",
+                    "all ranks of the window on the node of the target have ended, or have freed it after a failure",
                 );
             }
             Error::new(MPI_ERR_WIN, "the window does not exist on the node of the target; it may have been freed")
@@ -122,11 +123,6 @@ impl ServedNode {
             && let Ok(window) = self.window(number)
         {
             window.note_lost(rank);
-            self.unregister(number, rank);
-            if self.window(number).is_err() {
-                self.lost.write().unwrap_or_else(PoisonError::into_inner).insert(number);
-            }
-            return;
         }
         self.unregister(number, rank);
     }
@@ -195,6 +191,7 @@ impl ServedWindow {
             block_shift,
             ranks,
             members: RwLock::default(),
+            goes_on: segment.goes_on(),
             lost: RwLock::default(),
             mapping,
         })
@@ -224,8 +221,11 @@ impl ServedWindow {
     pub(super) fn member(&self, rank: u32) -> Result<Arc<ServedMember>> {
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
         members.get(&rank).cloned().ok_or_else(|| {
-            if self.lost.read().unwrap_or_else(PoisonError::into_inner).contains(&rank) {
-                return Error::new(MPIX_ERR_PROC_FAILED, format!("rank {rank} of the window has ended"));
+            if self.goes_on {
+                return Error::new(
+                    MPIX_ERR_PROC_FAILED,
+                    format!("rank {rank} of the window has ended, or has freed it after a failure"),
+                );
             }
             Error::new(MPI_ERR_RANK, format!("rank {rank} of the window is not on the node that was asked"))
         })
