@@ -46,6 +46,9 @@ pub const TELL_CALL: u8 = 10;
 pub const SIGNATURE: u8 = 11;
 /// A collective call of this process, for `--check`. Body: four words.
 pub const CALL_RECORD: u8 = 12;
+/// To the receiver: the message whose bytes it asked for has been given up, because a process has failed or the communicator was
+/// revoked. Body: 0, the receiver's operation, the class of the error.
+pub const CUT: u8 = 13;
 
 /// Bytes of a [`Head`] in a packet, without kind and flags, which travel in the cell's word.
 pub(crate) const HEAD_BYTES: usize = 16;

@@ -53,6 +53,7 @@ impl Messages {
     pub fn end_with_dead(&mut self, dead: Peer, error: &Error) {
         self.peers.at(dead).queue.clear();
         self.waiting_queues.retain(|&state| state != dead);
+        self.given_up.retain(|message| message.peer != dead);
         let assembling = match std::mem::take(&mut self.peers.at(dead).assembly) {
             Assembly::Receive(op, _) => Some(op),
             Assembly::Store(message, _) => {

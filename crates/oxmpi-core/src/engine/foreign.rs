@@ -164,11 +164,15 @@ impl Messages {
         }
     }
 
-    /// Ends an operation whose peer has finalized with an error, if nothing has been done for it yet.
+    /// Ends an operation with an error, if nothing has been done for it yet: its peer has finalized, or a failure or a revocation
+    /// ends it.
     pub fn fail(&mut self, op: OpId, error: Error) {
         match self.ops.get(op) {
-            // On another host the receiver would have to be asked, and does not answer any more.
+            // On another host the receiver would have to be asked, and does not answer soon, or any more.
             Op::Send(send) if send.waits_for_answer() && !self.tx.node().shares_memory(send.peer()) => {
+                if error.is_survivable() {
+                    self.give_up(op, send.peer(), error.class());
+                }
                 let quiet = self.abort_transfer(op);
                 return self.ops.fail(op, error, quiet);
             }

@@ -92,6 +92,8 @@ pub struct Messages {
     waiting_queues: Vec<Peer>,
     /// Operations whose transfers need steps by this rank.
     transfers: Vec<OpId>,
+    /// Messages that were offered to other hosts and given up since; their receivers have not answered.
+    given_up: Vec<transfers::GivenUp>,
     /// Peers that must be told that they shall send offers only, or that they need not any more.
     pressure_news: Vec<Peer>,
     /// Which collective calls processes of other nodes wait in.
@@ -171,6 +173,7 @@ impl Engine {
             peers: PeerTable::new(ranks),
             waiting_queues: Vec::new(),
             transfers: Vec::new(),
+            given_up: Vec::new(),
             pressure_news: Vec::new(),
             calls: calls::CallNews::default(),
             call_records: Vec::new(),
@@ -326,6 +329,7 @@ impl Messages {
             transfer::DATA => self.arrive_data(peer, packet),
             transfer::CLAIMED | transfer::STREAM | transfer::WITHDRAWN => self.arrive_answer(peer, packet),
             transfer::WITHDRAW => self.arrive_withdraw(peer, packet),
+            transfer::CUT => self.arrive_cut(peer, packet),
             ASK_CALL => self.arrive_question(peer, packet),
             TELL_CALL => self.arrive_call(peer, packet),
             SIGNATURE => {

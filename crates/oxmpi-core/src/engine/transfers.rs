@@ -8,8 +8,21 @@ use super::send::{self, SendOp};
 use super::{Arrived, Messages, protocol};
 use crate::explain;
 use crate::liveness::died;
-use oxmpi_transport::transfer::{Answer, Begun, OPERATION_WORD, Quiet, RemoteOffer, RemoteRegion, Step};
+use oxmpi_abi::Error;
+use oxmpi_abi::constants::{MPIX_ERR_PROC_FAILED, MPIX_ERR_REVOKED};
+use oxmpi_transport::transfer::{
+    Answer, Begun, Control, OPERATION_WORD, Quiet, RemoteOffer, RemoteRegion, STREAM, Step,
+};
 use oxmpi_transport::{Packet, Peer};
+
+/// A message that was offered to a process of another host and given up before it was answered.
+pub(super) struct GivenUp {
+    pub peer: Peer,
+    /// The operation, as packets name it.
+    word: u64,
+    /// Of the error that has ended it.
+    class: i32,
+}
 
 impl Messages {
     /// Begins to receive the bytes of an offer that was claimed.
@@ -91,6 +104,9 @@ impl Messages {
     /// Handles the receiver's answer to an offer of ours.
     pub(super) fn arrive_answer(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
         const WRONG: Arrived = Arrived::Wrong("an answer to an offer that was not made to it");
+        if !self.given_up.is_empty() && self.arrive_late_answer(peer, packet) {
+            return Arrived::Done(false);
+        }
         let Some((op, Op::Send(send))) = self.ops.named(packet.word(OPERATION_WORD)) else { return WRONG };
         let SendOp { phase: send::Phase::Offered(transfer), route, buf, cursor, .. } = send else { return WRONG };
         if route.peer != peer {
@@ -137,6 +153,49 @@ impl Messages {
             self.tell(peer, offer.withdrawn());
         }
         Arrived::Done(false)
+    }
+
+    /// A message that was offered to a living process of another host ends with an error. Its memory belongs to the program
+    /// again, so the receiver gets nothing any more.
+    pub(super) fn give_up(&mut self, op: OpId, peer: Peer, class: i32) {
+        if !self.has_queue_ended(peer) {
+            self.given_up.push(GivenUp { peer, word: op.word(), class });
+            self.tell(peer, Control::withdraw(op.word()));
+        }
+    }
+
+    /// Handles the answer to an offer that was given up; `false` if this one was not. A receiver that has asked for the bytes
+    /// hears that they do not come.
+    #[cold]
+    fn arrive_late_answer(&mut self, peer: Peer, packet: &Packet<'_>) -> bool {
+        let word = packet.word(OPERATION_WORD);
+        let Some(at) = self.given_up.iter().position(|message| message.peer == peer && message.word == word) else {
+            return false;
+        };
+        let GivenUp { class, .. } = self.given_up.swap_remove(at);
+        if packet.kind() == STREAM {
+            self.tell(peer, Control::cut(packet, class));
+        }
+        true
+    }
+
+    /// The sender has given up a message that we have asked for.
+    #[cold]
+    pub(super) fn arrive_cut(&mut self, peer: Peer, packet: &Packet<'_>) -> Arrived {
+        let Some((op, Op::Recv(recv))) = self.ops.named(packet.word(OPERATION_WORD)) else {
+            return Arrived::Done(false);
+        };
+        if recv.moves_from() != Some(peer) {
+            return Arrived::Wrong("the end of a message that it does not send");
+        }
+        let error = if packet.word(2) == MPIX_ERR_REVOKED as u64 {
+            Error::new(MPIX_ERR_REVOKED, "the sender has given up this message, because the communicator was revoked")
+        } else {
+            Error::new(MPIX_ERR_PROC_FAILED, "the sender has given up this message, because a process has failed")
+        };
+        let quiet = self.abort_transfer(op);
+        self.ops.fail(op, error, quiet);
+        Arrived::Done(true)
     }
 
     /// Stops the transfer of an operation that is about to end early: nobody else may use its

@@ -25,12 +25,13 @@ pub use sending::{Answer, SendTransfer, Withdrawal};
 
 use crate::end::Full;
 use crate::outgoing::Outgoing;
-use crate::packet::{CONTROL_WORDS, Head};
+use crate::packet::{CONTROL_WORDS, Head, Packet};
 use oxmpi_base::ids::Peer;
 
-pub use crate::packet::{CLAIMED, DATA, STREAM, WITHDRAW, WITHDRAWN};
+pub use crate::packet::{CLAIMED, CUT, DATA, STREAM, WITHDRAW, WITHDRAWN};
 
-/// The word of [`CLAIMED`], [`STREAM`], [`WITHDRAW`] and [`WITHDRAWN`] that names the sender's operation.
+/// The word of [`CLAIMED`], [`STREAM`], [`WITHDRAW`] and [`WITHDRAWN`] that names the sender's operation, and of [`CUT`] that
+/// names the receiver's.
 pub const OPERATION_WORD: usize = 1;
 
 /// The proof that no peer writes to the memory of an operation any more, now or later: its owner may do with it what it
@@ -55,6 +56,16 @@ pub struct Control {
 }
 
 impl Control {
+    /// Asks for an offer back.
+    pub fn withdraw(op: u64) -> Control {
+        Control::new(WITHDRAW, [0, op, 0, 0])
+    }
+
+    /// The answer to a [`STREAM`] packet for a message that was given up.
+    pub fn cut(stream: &Packet<'_>, class: i32) -> Control {
+        Control::new(CUT, [0, stream.word(2), class as u64, 0])
+    }
+
     pub fn new(kind: u8, body: [u64; CONTROL_WORDS]) -> Control {
         Control { head: Head { kind, flags: 0, context: 0, tag: 0, source: 0, aux: 0 }, body }
     }

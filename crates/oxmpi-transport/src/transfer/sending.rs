@@ -3,7 +3,7 @@
 //! answer ends the transfer, or it is withdrawn or aborted.
 
 use super::pieces::{self, List, RemotePieces, RemoteRegion};
-use super::{CLAIMED, Control, DATA, Quiet, STREAM, Step, WITHDRAW, WITHDRAWN};
+use super::{CLAIMED, Control, DATA, Quiet, STREAM, Step, WITHDRAWN};
 use crate::caps::Direct;
 use crate::end::Full;
 use crate::outgoing::Outgoing;
@@ -170,7 +170,7 @@ impl Outgoing {
             None if offered.asked => Withdrawal::TooLate,
             None => {
                 offered.asked = true;
-                Withdrawal::Asked(Control::new(WITHDRAW, [0, op, 0, 0]))
+                Withdrawal::Asked(Control::withdraw(op))
             }
         }
     }
