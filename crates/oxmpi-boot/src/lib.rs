@@ -23,6 +23,7 @@ pub mod network;
 pub mod node_helper;
 pub mod nodes;
 pub mod others;
+pub mod polls;
 pub mod requests;
 pub mod spawned;
 

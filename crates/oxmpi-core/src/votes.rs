@@ -18,6 +18,7 @@ use crate::request::Promise;
 use oxmpi_abi::handle;
 use oxmpi_base::ids::Peer;
 pub use oxmpi_base::votes::{Ballot, JOBS};
+use oxmpi_boot::requests::SentBallot;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -51,6 +52,29 @@ pub fn listen(booth: &impl Booth, member: usize, seq: u64) -> Option<Said> {
     // Once more: a process that reads the log sees all that the dead one has stored.
     let ballot = booth.ballot(member, seq);
     Some(ballot.map_or(Said::Absent(failed.then_some(place)), Said::Present))
+}
+
+/// What the members of a vote among several nodes have said, as `mpirun` has told it. It tells of the end of a member before
+/// it leaves out its ballot, so that one stands in the log.
+pub fn heard(ballots: Vec<Option<SentBallot>>, end_of: impl Fn(usize) -> Option<(usize, bool)>) -> Vec<Said> {
+    let first = |value: u32| {
+        let mut all = [0; JOBS];
+        all[0] = value;
+        all
+    };
+    let said = |(member, ballot): (usize, Option<SentBallot>)| match ballot {
+        Some(SentBallot { kind, flag, proposal, acked, known }) => {
+            Said::Present(Ballot { kind, flag, proposal, acked: first(acked), known: first(known) })
+        }
+        None => Said::Absent(end_of(member).filter(|(_, failed)| *failed).map(|(place, _)| place)),
+    };
+    ballots.into_iter().enumerate().map(said).collect()
+}
+
+/// A ballot as it is sent to other nodes; all members are of one job.
+pub fn sent(ballot: &Ballot) -> SentBallot {
+    let Ballot { kind, flag, proposal, acked, known } = *ballot;
+    SentBallot { kind, flag, proposal, acked: acked[0], known: known[0] }
 }
 
 /// The result of a vote.
@@ -154,5 +178,7 @@ pub struct OldPlace {
     pub(crate) members: Vec<Peer>,
 }
 
+#[cfg(test)]
+mod node_tests;
 #[cfg(test)]
 mod tests;

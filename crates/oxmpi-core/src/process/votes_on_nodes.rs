@@ -4,11 +4,11 @@
 
 use super::Process;
 use crate::comm::Comm;
-use crate::votes::{Ballot, JOBS, Member, Said, Vote};
+use crate::votes::{Member, Said, Vote, heard, sent};
 use oxmpi_abi::constants::MPI_ERR_UNSUPPORTED_OPERATION;
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::ids::Peer;
-use oxmpi_boot::requests::{SentBallot, VoteId};
+use oxmpi_boot::requests::VoteId;
 
 impl Process {
     /// An error if some members are on other nodes and `mpirun` cannot collect their ballots.
@@ -67,8 +67,7 @@ impl Process {
         let last = self.votes_on_nodes.entry((vote.context, members)).or_insert(0);
         *last += 1;
         let number = *last;
-        let Ballot { kind, flag, proposal, acked, known } = vote.ballot;
-        let ballot = SentBallot { kind, flag, proposal, acked: acked[0], known: known[0] };
+        let ballot = sent(&vote.ballot);
         let ranks = self.ranks_of(&vote.members);
         // An agent that cannot be asked has ended, and ends this process.
         let _ = self.send_ballot(VoteId { context: vote.context, members, number }, ranks, ballot);
@@ -80,19 +79,7 @@ impl Process {
     pub(super) fn listen_to_nodes(&mut self, vote: &Vote, number: u64) -> Option<Vec<Said>> {
         let members = vote.on_nodes?;
         let ballots = self.take_ballots(VoteId { context: vote.context, members, number })?;
-        let first = |value: u32| {
-            let mut all = [0; JOBS];
-            all[0] = value;
-            all
-        };
-        let said = |(member, ballot): (usize, Option<SentBallot>)| match ballot {
-            Some(SentBallot { kind, flag, proposal, acked, known }) => {
-                Said::Present(Ballot { kind, flag, proposal, acked: first(acked), known: first(known) })
-            }
-            None => {
-                Said::Absent(self.end_of_member(vote, member).filter(|(_, failed)| *failed).map(|(place, _)| place))
-            }
-        };
-        Some(ballots.into_iter().take(vote.members.len()).enumerate().map(said).collect())
+        let ballots = ballots.into_iter().take(vote.members.len()).collect();
+        Some(heard(ballots, |member| self.end_of_member(vote, member)))
     }
 }

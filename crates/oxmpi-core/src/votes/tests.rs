@@ -68,10 +68,10 @@ impl Voter {
 }
 
 /// A generator of numbers that look random.
-struct Dice(u64);
+pub(super) struct Dice(pub u64);
 
 impl Dice {
-    fn throw(&mut self, below: usize) -> usize {
+    pub fn throw(&mut self, below: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % below
     }

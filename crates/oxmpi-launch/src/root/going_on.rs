@@ -2,15 +2,14 @@
 //! all of them in that order: which processes have ended, what was revoked, and what the members of a vote have said. A host
 //! that is lost is the end of all its processes; what it says later is not heard.
 //!
-//! A vote is over when each member has sent its ballot or has ended. All that survive get the same ballots, and know of the
-//! ends that have decided it, because those were told before. So they conclude the same, whoever dies when. `mpirun` is the one
-//! process that must not die, and that is so in any case: all agents end with it.
+//! `oxmpi_boot::polls` collects the ballots. `mpirun` is the one process that must not die, and that is so in any case: all
+//! agents end with it.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::frame::{BadFrame, EVERY_NODE};
 use oxmpi_agent::message::{DeadRank, Down, FailedRank, Stop};
+use oxmpi_boot::polls::{self, Polls, WrongMembers};
 use oxmpi_boot::requests::{Ballots, MOST_BALLOTS, SentBallot, VoteId};
 
 use super::ending::Verdict;
@@ -25,11 +24,10 @@ const BROKEN: Duration = Duration::from_secs(3);
 /// What has happened to the job.
 #[derive(Default)]
 pub(super) struct GoingOn {
-    /// The world ranks that have ended.
-    ended: BTreeSet<u32>,
+    /// The ranks that have ended, and votes.
+    polls: Polls,
     /// The last failure.
     pub last: Option<FailedRank>,
-    votes: BTreeMap<VoteId, Poll>,
     /// Links between ranks that have broken, and since when.
     broken: Vec<BrokenLink>,
 }
@@ -39,13 +37,6 @@ struct BrokenLink {
     ranks: [u32; 2],
     since: Instant,
     why: String,
-}
-
-/// A vote that is not over.
-struct Poll {
-    /// World ranks, in the order of the communicator.
-    members: Vec<u32>,
-    ballots: BTreeMap<u32, SentBallot>,
 }
 
 impl Root<'_> {
@@ -99,15 +90,14 @@ impl Root<'_> {
         if let Some(stranger) = dead.iter().find(|dead| !ranks.contains(&dead.rank)) {
             return Err(BadFrame(format!("rank {} is on another host", stranger.rank)));
         }
-        let ended = &mut self.going_on.ended;
-        let new: Vec<DeadRank> = dead.into_iter().filter(|dead| ended.insert(dead.rank)).collect();
+        let polls = &mut self.going_on.polls;
+        let new: Vec<DeadRank> = dead.into_iter().filter(|dead| polls.note_end(dead.rank)).collect();
         if new.is_empty() {
             return Ok(());
         }
         self.branches.send(EVERY_NODE, &Down::Deaths(new))?;
         // Everybody has been told before a vote ends because of it.
-        let ids: Vec<VoteId> = self.going_on.votes.keys().copied().collect();
-        ids.into_iter().try_for_each(|id| self.end_vote(id))
+        self.going_on.polls.end().into_iter().try_for_each(|ended| self.tell_vote(&ended))
     }
 
     /// A rank votes.
@@ -121,48 +111,25 @@ impl Root<'_> {
         let Some(&rank) = self.nodes[number].ranks.get(slot as usize) else {
             return Err(BadFrame(format!("there is no slot {slot}")));
         };
-        if self.going_on.ended.contains(&rank) {
-            // It counts as absent at all.
-            return Ok(());
+        match self.going_on.polls.vote(rank, id, &members, ballot, self.size) {
+            Ok(ended) => ended.map_or(Ok(()), |ended| self.tell_vote(&ended)),
+            Err(WrongMembers) => Err(BadFrame("a vote has members that the job does not have, or is another's".into())),
         }
-        let size = self.size as u64;
-        let all: u64 = members.iter().map(|&(_, count)| u64::from(count)).sum();
-        let is_own = members.iter().any(|&(first, count)| rank >= first && rank - first < count);
-        if members.iter().any(|&(first, count)| u64::from(first) + u64::from(count) > size)
-            || members.len() as u64 > size
-            || all > size
-            || !is_own
-        {
-            return Err(BadFrame("a vote has members that the job does not have, or is another's".into()));
-        }
-        let expand = || members.iter().flat_map(|&(first, count)| first..first + count).collect();
-        let poll =
-            self.going_on.votes.entry(id).or_insert_with(|| Poll { members: expand(), ballots: BTreeMap::new() });
-        poll.ballots.insert(rank, ballot);
-        self.end_vote(id)
     }
 
-    /// Tells the members of a vote what all have said, if it is over.
-    fn end_vote(&mut self, id: VoteId) -> Result<(), BadFrame> {
-        let GoingOn { votes, ended, .. } = &mut self.going_on;
-        let is_over =
-            |poll: &Poll| poll.members.iter().all(|rank| poll.ballots.contains_key(rank) || ended.contains(rank));
-        if !votes.get(&id).is_some_and(is_over) {
-            return Ok(());
-        }
-        let Some(Poll { members, ballots }) = votes.remove(&id) else { return Ok(()) };
-        let said: Vec<Option<SentBallot>> = members.iter().map(|rank| ballots.get(rank).copied()).collect();
+    /// Tells the members of a vote that is over what all have said.
+    fn tell_vote(&mut self, ended: &polls::Ended) -> Result<(), BadFrame> {
+        let members = ended.said.len() as u32;
         for (node, found) in self.nodes.iter().enumerate().filter(|(_, node)| node.phase == Phase::Running) {
-            let listens = |rank: &u32| ballots.contains_key(rank) && !self.going_on.ended.contains(rank);
-            let slots = found.ranks.iter().enumerate().filter(|(_, rank)| listens(rank));
+            let slots = found.ranks.iter().enumerate().filter(|(_, rank)| ended.listeners.contains(rank));
             let slots: Vec<u32> = slots.map(|(slot, _)| slot as u32).collect();
             if slots.is_empty() {
                 continue;
             }
-            for (index, part) in said.chunks(MOST_BALLOTS).enumerate() {
+            for (index, part) in ended.said.chunks(MOST_BALLOTS).enumerate() {
                 let first = (index * MOST_BALLOTS) as u32;
-                let ballots = Ballots { first, members: members.len() as u32, said: part.to_vec() };
-                self.branches.send(node as u32, &Down::Voted { slots: slots.clone(), vote: id, ballots })?;
+                let ballots = Ballots { first, members, said: part.to_vec() };
+                self.branches.send(node as u32, &Down::Voted { slots: slots.clone(), vote: ended.vote, ballots })?;
             }
         }
         Ok(())
@@ -187,8 +154,8 @@ impl Root<'_> {
             return;
         }
         let patience = Duration::from_secs(self.host_timeout.into()) + BROKEN;
-        let ended = &self.going_on.ended;
-        self.going_on.broken.retain(|link| !link.ranks.iter().any(|rank| ended.contains(rank)));
+        let polls = &self.going_on.polls;
+        self.going_on.broken.retain(|link| !link.ranks.iter().any(|&rank| polls.has_ended(rank)));
         let due: Vec<BrokenLink> = self.going_on.broken.extract_if(.., |link| now >= link.since + patience).collect();
         for BrokenLink { ranks: [lower, higher], why, .. } in due {
             self.say(&format!("rank {higher} is ended, because it has no connection to rank {lower} any more: {why}"));
