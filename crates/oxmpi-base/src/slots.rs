@@ -261,6 +261,11 @@ impl<T> SlotTable<T> {
         self.live == 0
     }
 
+    /// Whether there has ever been a value.
+    pub fn was_used(&self) -> bool {
+        !self.slots.is_empty()
+    }
+
     /// The live objects with their handles, in the order of their slots.
     pub fn iter(&self) -> Iter<'_, T> {
         Iter { slots: self.slots.iter() }

@@ -49,6 +49,9 @@ entries! {
     COLL_COUNT "OX-COLL-COUNT" "coll_count"
         "The ranks of a collective call give different amounts of data where they must be the same: what one sends is \
          more or less than another one expects. The amount must match exactly, not only fit."
+    COLL_ARGS "OX-COLL-ARGS" "coll_args"
+        "The ranks of a collective call give different arguments where they must be the same, such as the dimensions of a grid \
+         or the access mode of a file. All must give the same."
     TYPE_RMA "OX-TYPE-RMA" "type_rma"
         "A one-sided operation gives types of different kinds for its own memory and for that of the target. The bytes \
          are taken as they are, so the values are wrong."

@@ -1,14 +1,16 @@
 //! What the library notes for `--check` around calls, and the names of objects in errors.
 
+use crate::args::Array;
 use crate::call::{Call, On};
-use crate::check::calls::Own;
+use crate::check::calls::{Data, Own};
 use crate::check::{self, buffers, origins};
 use crate::library::Library;
-use oxmpi_abi::constants::{MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED};
+use oxmpi_abi::constants::{MPI_ERR_DIMS, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_UNDEFINED};
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Comm;
 use oxmpi_base::thread_number::thread_number;
 use oxmpi_check::catalogue::{THREAD_CONCURRENT, THREAD_LEVEL};
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -83,13 +85,35 @@ impl Library {
 impl Call<'_> {
     /// For `--check`: this is a collective call on a communicator, which makes something else than data.
     pub fn note(&self, comm: Comm) {
+        self.note_arguments(comm, || Data::NONE);
+    }
+
+    /// The same, with a grid that all ranks must give alike.
+    pub fn note_grid(&self, comm: Comm, dims: Array<c_int>, periods: Array<c_int>) {
+        self.note_arguments(comm, || {
+            let dims = dims.elements("dims", "ndims", MPI_ERR_DIMS).unwrap_or_default();
+            let periods = periods.elements("periods", "ndims", MPI_ERR_DIMS).unwrap_or_default();
+            let periods = periods.iter().map(|&period| i64::from(period != 0));
+            Data::arguments(&dims.iter().map(|&dim| i64::from(dim)).chain(periods).collect::<Vec<i64>>())
+        });
+    }
+
+    /// The same, with a kind that those ranks must give alike which do not stay outside.
+    pub fn note_kind(&self, comm: Comm, kind: c_int) {
+        self.note_arguments(comm, || match kind {
+            MPI_UNDEFINED => Data::NONE,
+            _ => Data::arguments(&[i64::from(kind)]),
+        });
+    }
+
+    fn note_arguments(&self, comm: Comm, arguments: impl FnOnce() -> Data) {
         if !check::is_on() {
             return;
         }
         if let Ok(mut guard) = self.enter()
             && guard.comm(comm).is_ok_and(|found| !found.is_inter())
         {
-            guard.note_collective(comm, Own::without_data(self.fun));
+            guard.note_collective(comm, Own::with_arguments(self.fun, arguments()));
         }
     }
 }

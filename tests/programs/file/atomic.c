@@ -1,4 +1,5 @@
 // ranks: 1 2 4 8
+// no-check: the ranks give different arguments, which are errors
 // In atomic mode, overlapping writes do not mix, also with gaps, and a reader sees all of a write
 // or nothing of it.
 #include "files.h"

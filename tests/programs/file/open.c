@@ -1,4 +1,5 @@
 // ranks: 1 2 3 8
+// no-check: the ranks give different arguments, which are errors
 // Opening, closing and deleting: every access mode, what each allows, and what goes wrong.
 #include "files.h"
 

@@ -1,4 +1,5 @@
 // ranks: 1 2 4
+// no-check: buffers of accesses that fail are used by others
 // Accesses that go on while the program does something else: large ones, collective ones that are
 // gathered, many at once; what is left at the close; errors; threads.
 #include "files.h"

@@ -1,4 +1,5 @@
 // ranks: 1 2 5
+// no-check: the ranks give different arguments, which are errors
 // Sizes, space, hints, and that sync brings nothing out of order.
 #include "files.h"
 

@@ -1,4 +1,5 @@
 // ranks: 1 2 3 5 8
+// no-check: the ranks give different arguments, which are errors
 // The shared file pointer: every record is in the file once, wherever it is; ordered accesses are in the order of ranks.
 #include "files.h"
 

@@ -1,4 +1,5 @@
 // ranks: 1 2 3 4 7
+// no-check: the ranks give different arguments, which are errors
 // Views: blocks that the ranks take in turn, subarrays, distributed arrays, displacements, types that no view may have.
 #include "files.h"
 

@@ -28,7 +28,7 @@ pub fn get_hw_resource_info(cx: &Call) -> Result<InfoHandle> {
 }
 
 pub fn comm_split_type(cx: &Call, comm: Comm, split_type: c_int, key: c_int, info: InfoHandle) -> Result<Comm> {
-    cx.note(comm);
+    cx.note_kind(comm, split_type);
     let mut guard = cx.enter()?;
     guard.comm(comm)?;
     let asked = LIBRARY.info(info)?;

@@ -90,7 +90,7 @@ pub fn cart_create(
     periods: Array<c_int>,
     reorder: c_int,
 ) -> Result<Comm> {
-    cx.note(comm_old);
+    cx.note_grid(comm_old, dims, periods);
     let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
     let cart = cart_for(found, dims, periods)?;

@@ -3,15 +3,19 @@
 //! a record: they are compared when they arrive, at the latest in `MPI_Finalize`.
 
 use oxmpi_abi::functions::Fun;
+use oxmpi_abi::handle::Comm;
 use oxmpi_base::ids::Peer;
-use oxmpi_check::catalogue::{COLL_CALL, COLL_COUNT, COLL_OP, COLL_ROOT, Entry, TYPE_COLL};
+use oxmpi_check::catalogue::{COLL_ARGS, COLL_CALL, COLL_COUNT, COLL_OP, COLL_ROOT, Entry, TYPE_COLL};
 use oxmpi_datatype::{Classes, NAMED};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A number for the operation of a call without one.
 pub const NO_OPERATION: u16 = 0;
 /// All operations of the program's own.
 pub const USERS: u16 = u16::MAX;
+
+/// In place of the name of a type: these are other arguments.
+const ARGUMENTS: u16 = u16::MAX;
 
 /// What a rank says about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,13 +53,25 @@ impl Data {
         Data { hash, ..self }
     }
 
+    /// Arguments that all ranks must give alike.
+    pub fn arguments(all: &[i64]) -> Data {
+        let mix = |hash: u64, one: &i64| (hash.rotate_left(7) ^ *one as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = all.iter().fold(all.len() as u64, mix);
+        Data { hash: (hash as u32 ^ (hash >> 32) as u32) | 1, bytes: 0, name: ARGUMENTS }
+    }
+
     /// What is wrong when the other end has this data.
     fn differs(self, other: Data) -> Option<&'static Entry> {
+        if self.name == ARGUMENTS && other.name == ARGUMENTS {
+            return (self.hash != other.hash).then_some(&COLL_ARGS);
+        }
         if self.bytes != other.bytes {
             return Some(&COLL_COUNT);
         }
         let is_known = self.hash != 0 && other.hash != 0 && self.bytes != 0;
-        (is_known && self.hash != other.hash).then_some(&TYPE_COLL)
+        // Elements of one predefined type differ only in the lengths of blocks.
+        let is_one_type = self.name == other.name && NAMED.iter().any(|named| named.handle == self.name);
+        (is_known && self.hash != other.hash).then_some(if is_one_type { &COLL_COUNT } else { &TYPE_COLL })
     }
 
     fn describe(self) -> String {
@@ -144,14 +160,46 @@ pub struct Own {
 impl Own {
     /// A call of which only the function is compared.
     pub fn without_data(fun: Fun) -> Own {
-        let facts = Facts { fun: fun.without_large_counts() as u16, root: -1, op: NO_OPERATION, data: Data::NONE };
+        Own::with_arguments(fun, Data::NONE)
+    }
+
+    /// A call of which the function is compared, and other arguments than data.
+    pub fn with_arguments(fun: Fun, data: Data) -> Own {
+        let facts = Facts { fun: fun.without_large_counts() as u16, root: -1, op: NO_OPERATION, data };
         Own { facts, sent: Vec::new(), expected: BTreeMap::new() }
     }
+}
+
+/// The number of a start of a persistent request, from that of the call that made it: starts may come in any order. `None`
+/// beyond the numbers that there are.
+pub(crate) fn number_of_start(made: u32, start: u32) -> Option<u32> {
+    (made < 1 << 15 && start < 1 << 16).then_some(STARTS | made << 16 | start)
+}
+
+/// Marks the numbers of starts.
+const STARTS: u32 = 1 << 31;
+
+/// A call in words.
+pub(crate) fn name_of_call(number: u32) -> String {
+    match number & STARTS {
+        0 => format!("collective call {number}"),
+        _ => format!("start {} of the request of collective call {}", number & 0xffff, (number & !STARTS) >> 16),
+    }
+}
+
+/// A persistent request of a collective call.
+pub(crate) struct Kept {
+    pub comm: Comm,
+    pub fun: u16,
+    /// The number of the call that made it.
+    pub made: u32,
+    pub starts: u32,
 }
 
 /// A call that not all others have been compared with.
 pub(crate) struct Open {
     pub own: Own,
+    /// The communicator or file.
     pub comm: String,
     pub size: usize,
     /// Records that will come.
@@ -169,6 +217,10 @@ pub struct CallTable {
     pub(crate) differed: Vec<u32>,
     /// Contexts of communicators that were freed: a record that has come too late may be of one of those.
     pub(crate) freed: BTreeSet<u32>,
+    /// The last call, whose request has no handle yet.
+    pub(crate) last: Option<Kept>,
+    /// Persistent requests, by their handles.
+    pub(crate) kept: HashMap<usize, Kept>,
 }
 
 /// Records that are kept until the call comes; a program that is so far ahead is not checked further.
@@ -177,7 +229,7 @@ pub(crate) const MOST_EARLY: usize = 1 << 16;
 /// What is wrong with the call of another rank.
 pub(crate) fn compare(open: &Open, record: &CallRecord) -> Option<(&'static Entry, String)> {
     let Open { own, comm, .. } = open;
-    let (theirs, place) = (record.facts, format!("collective call {} on {comm}", record.number));
+    let (theirs, place) = (record.facts, format!("{} on {comm}", name_of_call(record.number)));
     if record.is_block {
         let expected = own.expected.get(&record.rank).filter(|_| theirs.fun == own.facts.fun)?;
         let entry = expected.differs(theirs.data)?;
@@ -187,6 +239,18 @@ pub(crate) fn compare(open: &Open, record: &CallRecord) -> Option<(&'static Entr
         return Some((entry, text));
     }
     let entry = own.facts.differs(theirs)?;
+    if std::ptr::eq(entry, &COLL_ARGS) {
+        return Some((
+            entry,
+            format!("called {} with other arguments than rank 0 of the communicator ({place})", theirs.name()),
+        ));
+    }
+    if std::ptr::eq(entry, &COLL_COUNT) && own.facts.data.bytes == theirs.data.bytes {
+        let what = theirs.data.describe();
+        let text =
+            format!("called {} with {what} in other blocks than rank 0 of the communicator ({place})", theirs.name());
+        return Some((entry, text));
+    }
     let with_data = std::ptr::eq(entry, &COLL_COUNT) || std::ptr::eq(entry, &TYPE_COLL);
     let (them, us) = (theirs.describe(with_data), own.facts.describe(with_data));
     Some((entry, format!("called {them} where rank 0 of the communicator called {us} ({place})")))
@@ -218,6 +282,20 @@ mod tests {
         assert_eq!(entry(Facts { data: data(FLOAT, 5), ..facts }), Some("OX-TYPE-COLL"));
         assert_eq!(entry(Facts { data: data(BYTE, 20), ..facts }), None);
         assert!(data(INT, 0).differs(data(FLOAT, 0)).is_none(), "no elements have no type");
+        let grid = |dims: &[i64]| Facts { data: Data::arguments(dims), ..facts };
+        assert_eq!(grid(&[2, 3]).differs(grid(&[3, 2])).map(|entry| entry.name), Some("OX-COLL-ARGS"));
+        assert!(
+            grid(&[2, 3]).differs(grid(&[2, 3])).is_none()
+                && grid(&[2]).differs(Facts { data: Data::NONE, ..facts }).is_none()
+        );
+        let blocks = |lengths: u64| Facts { data: data(INT, 5).with(lengths << 32), ..facts };
+        assert_eq!(
+            blocks(7).differs(blocks(8)).map(|entry| entry.name),
+            Some("OX-COLL-COUNT"),
+            "one type, other blocks"
+        );
+        assert_eq!(name_of_call(number_of_start(4, 2).unwrap()), "start 2 of the request of collective call 4");
+        assert!(number_of_start(1 << 15, 1).is_none() && number_of_start(1, 1 << 16).is_none());
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub mod origins;
 
 use crate::settings;
 use oxmpi_base::callers::{CALLERS, callers};
-use oxmpi_check::catalogue::{Entry, FILE_CONFLICT};
+use oxmpi_check::catalogue::{COLL_ARGS, Entry, FILE_CONFLICT};
 use oxmpi_check::{Finding, Mode};
 use oxmpi_transport::NodeMemory;
 use std::collections::BTreeSet;
@@ -94,6 +94,12 @@ pub fn tell(node: &NodeMemory, entry: &'static Entry, text: String) {
 pub fn tell_common_writes(node: &NodeMemory, what: &str) {
     let text = format!("{what} without MPI_File_sync in between");
     tell_finding(node, Finding::new(&FILE_CONFLICT, text), None);
+}
+
+/// Tells that a rank gives another argument to a collective call than the first one.
+#[cold]
+pub fn tell_other_argument(node: &NodeMemory, text: String) {
+    tell(node, &COLL_ARGS, text);
 }
 
 /// What was found where it could not be told, with its callers.

@@ -2,7 +2,7 @@
 
 use super::Process;
 use crate::check;
-use crate::check::buffers::{MOST, PROPOSED, Use};
+use crate::check::buffers::{LocalUse, MOST, PROPOSED, Use};
 use crate::check::message::Expected;
 use crate::check::origins;
 use crate::request::Body;
@@ -10,7 +10,7 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_base::callers::{CALLERS, callers};
 use oxmpi_base::thread_number::thread_number;
 use oxmpi_check::Finding;
-use oxmpi_check::catalogue::{BUF_EARLY, BUF_OVERLAP, BUF_RECV, BUF_SEND, THREAD_REQUEST};
+use oxmpi_check::catalogue::{BUF_EARLY, BUF_OVERLAP, BUF_RECV, BUF_SEND, RMA_ORIGIN, THREAD_REQUEST};
 
 impl Process {
     /// A call is about to use buffers. With `stays` they may become pending.
@@ -37,6 +37,13 @@ impl Process {
             }
         }
         self.buffers.pending = pending;
+        for one in &uses {
+            let clash = |other: &&LocalUse| (one.writes || other.one.writes) && one.overlaps(&other.one);
+            if let Some(other) = self.buffers.accesses.iter().find(clash) {
+                let text = format!("{} a buffer while {} it, which is not complete", one.what(), other.one.what());
+                check::tell(self.engine.node(), &RMA_ORIGIN, text);
+            }
+        }
         if !stays {
             uses.clear();
         }
@@ -59,7 +66,10 @@ impl Process {
         let uses = PROPOSED.take().into_iter().filter(|one| one.fun == fun);
         match self.requests.get(handle).map(|request| &request.body) {
             None => {}
-            Some(Body::Persistent(_, None)) => drop(self.buffers.kept.insert(handle, uses.collect())),
+            Some(Body::Persistent(_, None)) => {
+                self.buffers.kept.insert(handle, uses.collect());
+                self.keep_call(handle, fun);
+            }
             Some(_) => uses.for_each(|one| self.bind_buffer(handle, one)),
         }
     }
@@ -195,6 +205,7 @@ impl Process {
     pub fn forget_buffers(&mut self, handle: usize) {
         origins::forget(handle);
         self.buffers.kept.remove(&handle);
+        self.call_table.kept.remove(&handle);
         self.release_buffers(handle);
     }
 

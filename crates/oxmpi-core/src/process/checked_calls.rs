@@ -2,8 +2,11 @@
 
 use super::Process;
 use crate::check;
-use crate::check::calls::{CallRecord, Facts, MOST_EARLY, Open, Own, compare};
-use oxmpi_abi::handle::Comm;
+use crate::check::calls::{CallRecord, Facts, Kept, MOST_EARLY, Open, Own, compare, name_of_call, number_of_start};
+use crate::comm::Comm as Communicator;
+use crate::ranks::Ranks;
+use oxmpi_abi::functions::Fun;
+use oxmpi_abi::handle::{Comm, File};
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_check::Finding;
 use oxmpi_check::catalogue::COLL_CALL;
@@ -15,23 +18,69 @@ impl Process {
     /// This rank makes a collective call on a communicator of one group, as `number` among them.
     #[cold]
     pub fn note_collective(&mut self, handle: Comm, own: Own) {
-        self.forget_copies();
         let Ok(comm) = self.comm_mut(handle) else { return };
-        let (context, rank, size) = (comm.context, comm.rank as u32, comm.size() as usize);
         comm.calls.checked = comm.calls.checked.wrapping_add(1);
-        let number = comm.calls.checked;
+        let (made, fun, who) = (comm.calls.checked, own.facts.fun, Members::of(comm, comm.describe()));
+        self.call_table.last = Some(Kept { comm: handle, fun, made, starts: 0 });
+        self.note_call(who, made, own);
+    }
+
+    /// This rank makes a collective call on a file.
+    #[cold]
+    pub fn note_file_call(&mut self, fh: File, fun: Fun) {
+        let Ok(file) = self.file_mut(fh) else { return };
+        file.comm.calls.checked = file.comm.calls.checked.wrapping_add(1);
+        let (number, who) = (file.comm.calls.checked, Members::of(&file.comm, file.describe()));
+        self.note_call(who, number, Own::without_data(fun));
+    }
+
+    /// A persistent request has got its handle.
+    #[cold]
+    pub(crate) fn keep_call(&mut self, handle: usize, fun: Fun) {
+        if let Some(last) = self.call_table.last.take().filter(|last| last.fun == fun.without_large_counts() as u16) {
+            self.call_table.kept.insert(handle, last);
+        }
+    }
+
+    /// A persistent request was started.
+    #[cold]
+    pub fn note_start(&mut self, handle: usize) {
+        let Some(kept) = self.call_table.kept.get_mut(&handle) else { return };
+        kept.starts = kept.starts.saturating_add(1);
+        let (comm, number) = (kept.comm, number_of_start(kept.made, kept.starts));
+        let own = Fun::from_u16(kept.fun).map(Own::without_data);
+        if let (Some(number), Some(own), Ok(comm)) = (number, own, self.comm(comm)) {
+            let who = Members::of(comm, comm.describe());
+            self.note_call(who, number, own);
+        }
+    }
+
+    /// A file is about to be closed. All ranks have come, and on one host their records with them.
+    #[cold]
+    pub fn end_file_calls(&mut self, fh: File) {
+        let Ok(context) = self.file(fh).map(|file| file.comm.context) else { return };
+        if !self.engine.has_network() {
+            self.engine.drain_all();
+            self.compare_collectives();
+            self.tell_missing_calls(|of| of == context);
+        }
+        self.forget_collectives(context);
+    }
+
+    fn note_call(&mut self, who: Members, number: u32, own: Own) {
+        self.forget_copies();
+        let Members { context, rank, size, group, name } = who;
         if size < 2 {
             return;
         }
         let record = CallRecord { from: Peer::at_slot(0), context, number, rank, facts: own.facts, is_block: false };
-        let name = comm.describe();
         let mut to: Vec<(Peer, CallRecord)> = Vec::new();
         if rank != 0 {
-            to.push((comm.group.peer(Rank::new(0)), record));
+            to.push((group.peer(Rank::new(0)), record));
         }
         for &(other, data) in own.sent.iter().filter(|(other, _)| *other != rank) {
             let facts = Facts { data, ..own.facts };
-            to.push((comm.group.peer(Rank::new(other as usize)), CallRecord { facts, is_block: true, ..record }));
+            to.push((group.peer(Rank::new(other as usize)), CallRecord { facts, is_block: true, ..record }));
         }
         for (peer, record) in to {
             self.engine.tell_record(peer, Control::new(CALL_RECORD, record.words()));
@@ -89,9 +138,11 @@ impl Process {
     }
 
     /// Tells calls that only some ranks have made. Every record has arrived.
-    pub(crate) fn tell_missing_calls(&mut self) {
-        let is_told =
-            |context: &u32| !self.call_table.differed.contains(context) && !self.call_table.freed.contains(context);
+    pub(crate) fn tell_missing_calls(&mut self, is_meant: impl Fn(u32) -> bool) {
+        let is_told = |context: &u32| {
+            let table = &self.call_table;
+            is_meant(*context) && !table.differed.contains(context) && !table.freed.contains(context)
+        };
         let mut found: BTreeMap<(u32, u32), String> = BTreeMap::new();
         for ((context, number), open) in self.call_table.open.iter().filter(|((context, _), _)| is_told(context)) {
             let is_first = self.comm_of(*context).is_some_and(|comm| comm.rank == 0);
@@ -100,18 +151,19 @@ impl Process {
                 let (name, comm) = (open.own.facts.name(), &open.comm);
                 found.entry((*context, rank)).or_insert_with(|| {
                     format!(
-                        "never made collective call {number} on {comm}, which is {name} on rank 0 of the communicator"
+                        "never made {} on {comm}, which is {name} on rank 0 of the communicator",
+                        name_of_call(*number)
                     )
                 });
             }
         }
         for record in self.call_table.early.iter().filter(|record| !record.is_block && is_told(&record.context)) {
-            let Some(comm) = self.comm_of(record.context).map(|comm| comm.describe()) else { continue };
+            let Some(comm) = self.name_of(record.context) else { continue };
             found.entry((record.context, record.rank)).or_insert_with(|| {
                 let name = record.facts.name();
                 format!(
-                    "called {name} as collective call {} on {comm}, which rank 0 of the communicator never made",
-                    record.number
+                    "called {name} as {} on {comm}, which rank 0 of the communicator never made",
+                    name_of_call(record.number)
                 )
             });
         }
@@ -120,5 +172,28 @@ impl Process {
             let rank = peer.and_then(|peer| self.engine.node().nodes().rank_of(peer)).map(|rank| rank.index());
             check::tell_finding(self.engine.node(), Finding { rank, ..Finding::new(&COLL_CALL, text) }, None);
         }
+    }
+
+    /// The communicator or file of a context, in words.
+    fn name_of(&self, context: u32) -> Option<String> {
+        let file = self.files.iter().find(|(_, file)| file.comm.context == context).map(|(_, file)| file.describe());
+        file.or_else(|| self.comm_of(context).map(|comm| comm.describe()))
+    }
+}
+
+/// Those who make a call together.
+struct Members {
+    context: u32,
+    rank: u32,
+    size: usize,
+    group: Ranks,
+    /// What the call is on, in words.
+    name: String,
+}
+
+impl Members {
+    fn of(comm: &Communicator, name: String) -> Members {
+        let (rank, size) = (comm.rank as u32, comm.size() as usize);
+        Members { context: comm.context, rank, size, group: comm.group.clone(), name }
     }
 }

@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 type Counted = BTreeMap<Option<Origin>, usize>;
 
 impl Process {
-    /// Tells what is left; everything that others have sent has arrived.
-    pub fn tell_what_is_left(&mut self) {
+    /// Tells what is left. `all_have_come`: everything that others have sent has arrived.
+    pub fn tell_what_is_left(&mut self, all_have_come: bool) {
         check::tell_now(self.engine.node());
         self.compare_collectives();
-        self.tell_missing_calls();
+        self.tell_missing_calls(|_| all_have_come);
         self.tell_requests();
         self.tell_objects();
         self.tell_messages();
@@ -91,6 +91,14 @@ impl Process {
             let Some(source) = envelope.sender_of_part() else { continue };
             let Some((_, comm)) = comms.iter().find(|(of, _)| *of == envelope.context & !1) else { continue };
             let text = format!("partitions from rank {source} on {comm} never received");
+            check::tell_finding(self.engine.node(), Finding::new(&MATCH_UNRECEIVED, text), None);
+        }
+        for (_, (envelope, _, comm)) in self.messages.iter() {
+            let comm = self.comm(*comm).map_or_else(|_| "a communicator".into(), |comm| comm.describe());
+            let text = format!(
+                "a message from rank {} with tag {} on {comm} was probed by MPI_Mprobe and never received (MPI_Mrecv)",
+                envelope.source, envelope.tag
+            );
             check::tell_finding(self.engine.node(), Finding::new(&MATCH_UNRECEIVED, text), None);
         }
         for ((context, source, tag), (count, bytes)) in all {

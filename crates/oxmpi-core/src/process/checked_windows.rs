@@ -107,9 +107,14 @@ impl Process {
             let result = writes.map(|buffer| Use::writes(fun, (*buffer).clone()));
             self.buffers.accesses.retain(|other| !result.as_ref().is_some_and(|result| result.overlaps(&other.one)));
             reads.into_iter().for_each(|buffer| self.use_locally(win, region.rank, Use::reads(fun, buffer)));
-        } else if !has_request(fun) {
+        } else {
             let reads = reads.map(|buffer| Use::reads(fun, buffer));
             let writes = writes.map(|buffer| Use::writes(fun, (*buffer).clone()));
+            if has_request(fun) {
+                // Others may change memory of a window at any time.
+                let uses = reads.into_iter().chain(writes).filter(|one| !self.is_in_window(one)).collect();
+                return self.propose_buffers(uses, true);
+            }
             reads.into_iter().chain(writes).for_each(|one| self.use_locally(win, region.rank, one));
         }
     }
@@ -341,6 +346,8 @@ impl Process {
     #[cold]
     fn complete_accesses(&mut self, win: Handle, target: Option<i32>, is_remote: bool) {
         let is_meant = |rank: usize| target.is_none_or(|target| i32::try_from(rank) == Ok(target));
+        // The operations of requests may be complete now, whatever the program does with the requests.
+        self.buffers.pending.retain(|(_, one)| !has_request(one.fun));
         let pending = std::mem::take(&mut self.buffers.accesses);
         let (done, left) = pending.into_iter().partition(|found| found.win == win.0 && is_meant(found.target));
         self.buffers.accesses = left;

@@ -9,16 +9,18 @@ use oxmpi_core::wait::Waiting;
 use oxmpi_core::wait::waiting::{Asking, Receivers};
 
 /// Tells what the program has left, for `--check`: objects, requests, and messages that others have sent. All ranks of the
-/// world come here, as the standard says of `MPI_Finalize`, so they may wait for each other.
+/// world come here, as the standard says of `MPI_Finalize`, so they may wait for each other; but with sessions.
 pub fn tell_what_is_left(call: &Call) {
     if !check::is_on() {
         return;
     }
+    // A process that has had sessions may open another one afterwards, and others may wait for that before they come here.
+    let meets = !call.library().sessions().was_used();
     // SAFETY: no memory is involved.
-    let met = unsafe { coll::barrier(call, Blocking, MPI_COMM_WORLD) };
+    let met = if meets { unsafe { coll::barrier(call, Blocking, MPI_COMM_WORLD) } } else { Ok(()) };
     if let (Ok(()), Ok(mut guard)) = (met, call.enter()) {
         guard.engine.drain_all();
-        guard.tell_what_is_left();
+        guard.tell_what_is_left(meets);
         check::await_reader(guard.engine.node());
     }
 }

@@ -1,7 +1,7 @@
 //! Accesses to files. The many functions of the interface are variations: position, direction,
 //! alone or collective.
 
-use super::agree::{Among, gather, participants, tell_pointer};
+use super::agree::{Among, gather, note_call, participants, tell_pointer};
 use super::checked;
 use super::datarep::Elements;
 use super::together::{self, Moving};
@@ -84,6 +84,10 @@ impl Data {
 pub unsafe fn perform(call: &Call, access: Access) -> Result<Status> {
     let mut guard = call.enter()?;
     let (prepared, start) = begin_access(call, &mut guard, &access)?;
+    if check::is_on() && prepared.is_ok() {
+        // SAFETY: the buffer has the elements of its count and type: this function's condition.
+        unsafe { checked::propose(call, &mut guard, &access, false) };
+    }
     let together = access.is_buffered(guard.file(access.fh)?);
     // SAFETY: the buffer has the elements of its count and type: this function's condition.
     unsafe { carry_out(call, guard, &access, prepared, start, together) }
@@ -167,6 +171,9 @@ impl Access {
 fn begin_access(call: &Call, guard: &mut Guard, access: &Access) -> Result<(Result<Prepared>, i64)> {
     guard.file(access.fh)?.comm.check_not_revoked()?;
     let shared = Arc::clone(&guard.file(access.fh)?.shared);
+    if access.together {
+        note_call(call, guard, access.fh);
+    }
     let mut prepared = prepare(guard, access);
     let start = match access.at {
         At::Ordered => line_up(call, guard, access.fh, &shared, &prepared)?,
@@ -382,6 +389,10 @@ const AT_ONCE: usize = 64 << 10;
 pub unsafe fn start(call: &Call, access: Access) -> Result<Request> {
     let mut guard = call.enter()?;
     let (prepared, start) = begin_access(call, &mut guard, &access)?;
+    if check::is_on() && prepared.is_ok() {
+        // SAFETY: the program leaves the buffer alone until the request is complete: this function's condition.
+        unsafe { checked::propose(call, &mut guard, &access, true) };
+    }
     let file = guard.file(access.fh)?;
     let converts = matches!(file.view.representation, Representation::Users(_));
     let together = access.is_buffered(file) && !converts;
@@ -475,7 +486,11 @@ pub unsafe fn begin(call: &Call, access: Access, split: SplitAccess) -> Result<(
     let fh = access.fh;
     // SAFETY: the buffer has the elements of its count and type: this function's condition.
     let request = unsafe { start(call, access)? };
-    call.enter()?.file_mut(fh)?.split = Some(Split { access: split, request });
+    let mut guard = call.enter()?;
+    if check::is_on() {
+        guard.bind_buffers(request.0, call.fun);
+    }
+    guard.file_mut(fh)?.split = Some(Split { access: split, request });
     Ok(())
 }
 

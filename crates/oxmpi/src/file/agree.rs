@@ -1,11 +1,12 @@
 //! Agreements between the processes of a file.
 
 use crate::comm::{own_peer, run_agreement};
-use oxmpi_abi::constants::MPI_ERR_NOT_SAME;
+use oxmpi_abi::constants::{MPI_ERR_NOT_SAME, MPI_ERRORS_RETURN};
 use oxmpi_abi::handle::{Comm, File as Handle};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_core::agreement::Participants;
 use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::check;
 
 /// The participants: the processes of a communicator, or those that have a file open.
 #[derive(Clone, Copy)]
@@ -51,7 +52,7 @@ pub fn tell_pointer(call: &Call, guard: &mut Guard, among: Among, found: Result<
 }
 
 /// All processes exchange their results and arguments: if one has failed, all fail, and also if
-/// their arguments differ.
+/// their arguments differ. Once in each call that has such arguments.
 pub fn agree<T, const N: usize>(
     call: &Call,
     guard: &mut Guard,
@@ -59,6 +60,9 @@ pub fn agree<T, const N: usize>(
     own: Result<T>,
     same: [(&str, u64); N],
 ) -> Result<T> {
+    if let (Among::File(fh), 1..) = (among, N) {
+        note_call(call, guard, fh);
+    }
     let class = own.as_ref().err().map_or(0, Error::class);
     let classes = gather(call, guard, among, [class as u32 as u64])?;
     let own = own?;
@@ -70,9 +74,34 @@ pub fn agree<T, const N: usize>(
         let given = gather(call, guard, among, same.map(|(_, value)| value))?;
         for (index, (name, value)) in same.into_iter().enumerate() {
             if let Some(rank) = given.iter().position(|words| words[index] != value) {
+                tell_difference(call, guard, among, rank, name);
                 bail!(MPI_ERR_NOT_SAME, "rank {rank} passed another {name} than this rank");
             }
         }
     }
     Ok(own)
+}
+
+/// A collective call on a file, which the other processes make too.
+pub(super) fn note_call(call: &Call, guard: &mut Guard, fh: Handle) {
+    if check::is_on() {
+        guard.note_file_call(fh, call.fun);
+    }
+}
+
+/// A process passes another value than the first one, which tells it. Errors of files are returned to the program, which often
+/// does not look.
+#[cold]
+fn tell_difference(call: &Call, guard: &Guard, among: Among, rank: usize, name: &str) {
+    let (own, handler) = match among {
+        Among::Comm(comm) => (guard.comm(comm).map(|comm| comm.rank), *call.library().file_errhandler()),
+        Among::File(fh) => match guard.file(fh) {
+            Ok(file) => (Ok(file.comm.rank), file.errhandler),
+            Err(_) => return,
+        },
+    };
+    if check::is_on() && own == Ok(0) && handler == MPI_ERRORS_RETURN {
+        let text = format!("rank {rank} passes another {name} to {} than rank 0", call.fun.name());
+        check::tell_other_argument(guard.engine.node(), text);
+    }
 }

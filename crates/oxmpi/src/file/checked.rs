@@ -1,13 +1,29 @@
-//! For `--check`: writes of several processes to the same bytes of a file. Each process remembers what it has written since the
-//! last synchronisation; at the next one they tell each other.
+//! For `--check`: collective calls on files, their arguments, and buffers of accesses. Writes of several processes to the same
+//! bytes of a file: each process remembers what it has written since the last synchronisation; at the next one they tell each
+//! other.
 
 use super::access::{Access, At};
 use super::agree::{Among, gather};
 use oxmpi_abi::handle::File as Handle;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::check;
+use oxmpi_core::check::buffers::Use;
+use oxmpi_datatype::Source;
 use oxmpi_io::View;
 use std::ops::Range;
+
+/// An access is about to use its buffer.
+///
+/// # Safety
+/// The program keeps the buffer until the access is complete.
+#[cold]
+pub(super) unsafe fn propose(call: &Call, guard: &mut Guard, access: &Access, stays: bool) {
+    let Ok(buffer) = guard.buffer(access.buf.cast::<u8>(), access.count, access.datatype) else { return };
+    // SAFETY: this function's own condition.
+    let buffer = unsafe { Source::new(buffer) };
+    let one = if access.writes { Use::reads(call.fun, buffer) } else { Use::writes(call.fun, buffer) };
+    guard.propose_buffers(vec![one], stays);
+}
 
 /// A process that has written more separate ranges is not compared.
 const MOST_RANGES: usize = 16;

@@ -1,6 +1,6 @@
 //! Opening and closing files.
 
-use super::agree::{Among, agree, participants, tell};
+use super::agree::{Among, agree, note_call, participants, tell};
 use super::buffering::{free, settle};
 use super::checked::compare_writes;
 use crate::comm::{check_intra, key_of, run_agreement};
@@ -136,6 +136,7 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
     }
     if check::is_on() && !alone {
         compare_writes(call, &mut guard, fh);
+        guard.end_file_calls(fh);
     }
     // A file that is deleted need not be written to the device.
     let synced = if io.mode.deletes() { Ok(()) } else { guard.unlocked(|_| io.sync()) };
@@ -177,6 +178,7 @@ pub fn sync(call: &Call, fh: Handle) -> Result<()> {
     let file = guard.file(fh)?;
     let (among, io) = (Among::File(fh), Arc::clone(&file.io));
     let idle = file.check_idle();
+    note_call(call, &mut guard, fh);
     let synced = idle.and_then(|()| guard.unlocked(|_| io.sync()));
     agree(call, &mut guard, among, synced, [])?;
     if check::is_on() {

@@ -85,6 +85,7 @@ fn start_one(cx: &Call, guard: &mut Guard, request: Request) -> Result<()> {
     }
     if check::is_on() {
         guard.bind_start(request.0);
+        guard.note_start(request.0);
     }
     Ok(())
 }
