@@ -105,7 +105,10 @@ impl ServedNode {
         let Some(window) = windows.get(&number) else { return };
         let mut members = window.members.write().unwrap_or_else(PoisonError::into_inner);
         members.remove(&rank);
-        let is_empty = members.is_empty();
+        // The living may use the memory of a window again once they have freed it. A dead rank's part keeps nothing of it, although
+        // the agent may not have heard yet that its connection has ended.
+        let has_gone = |member: &Arc<ServedMember>| self.goes_on() && self.segment.has_ended(member.slot);
+        let is_empty = members.values().all(has_gone);
         drop(members);
         if is_empty {
             windows.remove(&number);

@@ -221,10 +221,13 @@ pub fn make(call: &Call, guard: &mut Guard, comm: Comm, args: WindowArgs) -> Res
             Flavor::Allocate | Flavor::Shared => Place::InArea(offset as u64),
         };
         let registered = register(call, guard, comm, &window, (number, size, place));
-        if registered.is_err() && rank == leader {
-            guard.engine.node_mut().release(window.area());
+        if let Err(error) = registered {
+            // Where a rank has failed, others may have the window, and use its memory: then it stays.
+            if rank == leader && !error.is_survivable() {
+                guard.engine.node_mut().release(window.area());
+            }
+            return Err(error);
         }
-        registered?;
     }
     let group = Arc::new(Group::new(members, session));
     let context = all[0].key as u32;
@@ -303,12 +306,12 @@ fn register(
     let own = own_peer(guard);
     let participants = guard.comm_mut(comm)?.participants(own)?;
     let can = registered.is_ok();
-    let all = run_agreement(call, guard, |io| async move { io.all(&participants, can).await })?;
-    if !all && can {
+    let all = run_agreement(call, guard, |io| async move { io.all(&participants, can).await });
+    if !matches!(all, Ok(true)) && can {
         far::unregister(guard, number, window.rank)?;
     }
     registered?;
-    if !all {
+    if !all? {
         bail!(MPI_ERR_OTHER, "the agent of another node cannot serve the window");
     }
     Ok(())
