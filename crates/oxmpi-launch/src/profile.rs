@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,6 +17,7 @@ use oxmpi_profile::{Profile, trace};
 
 use crate::options::Settings;
 use crate::profile_options::Wanted;
+use crate::sys;
 
 /// The variable with the libraries that the loader puts in front of all others.
 const PRELOAD: &str = "LD_PRELOAD";
@@ -29,13 +31,61 @@ pub struct Recording {
     began: SystemTime,
 }
 
-/// A folder that is removed with all that is in it.
-struct Folder(PathBuf);
+/// A folder that is removed with all that is in it. As long as its `mpirun` lives, a file in it is locked.
+struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
+
+const PREFIX: &str = "oxmpi-profile-";
+const LOCK: &str = "lock";
+
+impl Folder {
+    /// Makes the folder of this process, and removes those of processes that were killed.
+    fn make(parent: &Path) -> io::Result<Folder> {
+        Folder::remove_abandoned(parent);
+        let path = parent.join(format!("{PREFIX}{}", std::process::id()));
+        // It gets its name when it is locked, so that nobody takes it for abandoned.
+        let new = path.with_extension("new");
+        fs::create_dir(&new)?;
+        let lock = || {
+            let file = File::create_new(new.join(LOCK))?;
+            file.try_lock()?;
+            fs::rename(&new, &path)?;
+            Ok(file)
+        };
+        let locked: io::Result<File> = lock();
+        match locked {
+            Ok(lock) => Ok(Folder { path, _lock: lock }),
+            Err(error) => {
+                let _ = fs::remove_dir_all(&new);
+                Err(error)
+            }
+        }
+    }
+
+    /// Removes the folders of this user that no process has locked. What cannot be removed stays.
+    fn remove_abandoned(parent: &Path) {
+        for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let number =
+                name.to_str().and_then(|name| name.strip_prefix(PREFIX)).and_then(|pid| pid.parse::<u32>().ok());
+            let is_ours = |found: &fs::Metadata| found.is_dir() && found.uid() == sys::own_user();
+            if number.is_none() || !entry.metadata().is_ok_and(|found| is_ours(&found)) {
+                continue;
+            }
+            let path = entry.path();
+            if File::open(path.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok()) {
+                let _ = fs::remove_dir_all(path);
+            }
+        }
+    }
+}
 
 impl Drop for Folder {
     fn drop(&mut self) {
         // What cannot be removed stays.
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.path);
     }
 }
 
@@ -75,7 +125,7 @@ impl Recording {
             Some(_) => std::env::var_os(EVENTS).unwrap_or_else(|| MOST_EVENTS.to_string().into()),
         };
         let ours: [(OsString, OsString); 3] =
-            [(PRELOAD.into(), libraries), (FOLDER.into(), folder.0.clone().into()), (EVENTS.into(), events)];
+            [(PRELOAD.into(), libraries), (FOLDER.into(), folder.path.clone().into()), (EVENTS.into(), events)];
         set.retain(|(name, _)| ours.iter().all(|(own, _)| own != name));
         set.extend(ours);
         Ok(Some(Recording { wanted, folder, began: SystemTime::now() }))
@@ -132,7 +182,7 @@ impl Recording {
 
     /// What the ranks have written; damaged files are left out, so that their ranks are missing.
     fn records(&self) -> Vec<Rank> {
-        let files = fs::read_dir(&self.folder.0).into_iter().flatten().filter_map(|file| Some(file.ok()?.path()));
+        let files = fs::read_dir(&self.folder.path).into_iter().flatten().filter_map(|file| Some(file.ok()?.path()));
         let records = files.filter(|path| path.extension().is_some_and(|name| name == "record"));
         records.filter_map(|path| Rank::from_text(&String::from_utf8_lossy(&fs::read(path).ok()?))).collect()
     }
@@ -162,7 +212,7 @@ impl Recording {
     ) -> io::Result<trace::Told> {
         let events = |index: usize| {
             let rank = &profile.ranks[index];
-            fs::read(self.folder.0.join(Rank::events_name(rank.job, rank.rank))).unwrap_or_default()
+            fs::read(self.folder.path.join(Rank::events_name(rank.job, rank.rank))).unwrap_or_default()
         };
         trace::write(&mut BufWriter::new(File::create(file)?), profile, &events, place_of)
     }
@@ -188,9 +238,7 @@ fn folder_of(settings: &Settings, wanted: &Wanted) -> io::Result<Folder> {
         (false, Some(parent)) => std::path::absolute(parent)?,
         (false, None) => std::env::current_dir()?,
     };
-    let folder = parent.join(format!("oxmpi-profile-{}", std::process::id()));
-    fs::create_dir(&folder)?;
-    Ok(Folder(folder))
+    Folder::make(&parent)
 }
 
 #[cfg(test)]
@@ -199,15 +247,48 @@ mod tests {
 
     #[test]
     fn a_file_is_tried_and_not_changed() {
-        let folder = std::env::temp_dir().join(format!("oxmpi-try-{}", std::process::id()));
-        fs::create_dir(&folder).unwrap();
-        let folder = Folder(folder);
-        let file = folder.0.join("a.json");
+        let parent = Parent::make("try");
+        let file = parent.0.join("a.json");
         try_to_write(&file).unwrap();
         assert!(!file.exists());
         fs::write(&file, "x").unwrap();
         try_to_write(&file).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "x");
-        assert!(try_to_write(&folder.0.join("no/a.json")).is_err());
+        assert!(try_to_write(&parent.0.join("no/a.json")).is_err());
+    }
+
+    struct Parent(PathBuf);
+
+    impl Parent {
+        fn make(name: &str) -> Parent {
+            let path = std::env::temp_dir().join(format!("oxmpi-{name}-{}", std::process::id()));
+            fs::create_dir(&path).unwrap();
+            Parent(path)
+        }
+    }
+
+    impl Drop for Parent {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn folders_of_killed_processes_are_removed() {
+        let parent = Parent::make("abandoned");
+        let folders = ["oxmpi-profile-1", "oxmpi-profile-2", "oxmpi-profile-3", "oxmpi-profile-x"];
+        let [killed, alive, strange, other] = folders.map(|name| parent.0.join(name));
+        for folder in [&killed, &alive, &strange, &other] {
+            fs::create_dir(folder).unwrap();
+        }
+        let lock = [&killed, &alive, &other].map(|folder| File::create(folder.join(LOCK)).unwrap());
+        lock[1].lock().unwrap();
+        fs::write(killed.join("0.record"), "x").unwrap();
+        let own = Folder::make(&parent.0).unwrap();
+        assert!(!killed.exists() && alive.exists() && strange.exists() && other.exists());
+        assert!(File::open(own.path.join(LOCK)).unwrap().try_lock().is_err());
+        let path = own.path.clone();
+        drop(own);
+        assert!(!path.exists());
     }
 }
