@@ -5,8 +5,8 @@
 //! finalizes, looks for what others sent in the place of its last call: in that call nobody may have waited.
 
 use super::mismatch::{Here, describe_call};
-use crate::call_history::{CallName, Calls};
 use crate::board::Board;
+use crate::call_history::{CallName, Calls};
 use crate::call_tag::CallTag;
 use crate::engine::Position;
 use crate::process::Process;
