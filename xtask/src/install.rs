@@ -6,7 +6,7 @@
 
 use crate::gen_fortran_text::{Integers, texts};
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -170,11 +170,39 @@ fn modules(prefix: &Path) -> Result<(), String> {
         println!("No Fortran compiler ({name}) is here; when there is one, run {}/bin/oxmpi fortran", prefix.display());
         return Ok(());
     }
+    if modules_are_fresh(prefix, program) {
+        return Ok(());
+    }
     let status = Command::new(prefix.join("bin/oxmpi")).arg("fortran").status();
     match status {
         Ok(status) if status.success() => Ok(()),
         _ => Err("the Fortran modules could not be made".to_owned()),
     }
+}
+
+/// Whether the modules were made after everything that they follow from: their sources, the compiler, what compiles and tries
+/// them. The compiler counts from when it came to this machine.
+fn modules_are_fresh(prefix: &Path, compiler: &str) -> bool {
+    let folder = Command::new(prefix.join("bin/mpifort")).arg("--showme:modules").output();
+    let folder = folder.map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())).unwrap_or_default();
+    let mut eight = folder.clone().into_os_string();
+    eight.push("-i8");
+    let made = [folder.join("flags"), PathBuf::from(eight).join("flags")].map(|file| fs::metadata(file).ok());
+    let [Some(made), Some(other)] = made else { return false };
+    let made = made.mtime().min(other.mtime());
+    let inputs = [
+        "share/oxmpi/fortran/mpi.f90",
+        "share/oxmpi/fortran/mpi_f08.f90",
+        "share/oxmpi/fortran/i8/mpi.f90",
+        "share/oxmpi/fortran/i8/mpi_f08.f90",
+        "lib/libmpifort_abi.so.1",
+        "lib/libmpifort_abi_i8.so.1",
+        "bin/oxmpi",
+    ];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let compiler = std::env::split_paths(&path).map(|folder| folder.join(compiler)).find(|file| file.is_file());
+    compiler.and_then(|file| fs::metadata(file).ok()).is_some_and(|file| file.ctime() < made)
+        && inputs.iter().all(|name| fs::metadata(prefix.join(name)).is_ok_and(|file| file.mtime() < made))
 }
 
 struct Options {
@@ -270,7 +298,16 @@ fn put(from: &Path, to: &Path, mode: u32) -> Result<(), String> {
     write(to, &bytes, mode)
 }
 
+/// A file that is the same already keeps its time, so that programs compiled with it stay fresh.
 fn write(to: &Path, bytes: &[u8], mode: u32) -> Result<(), String> {
+    let is_same = || {
+        let old =
+            fs::symlink_metadata(to).ok().filter(|old| old.is_file() && old.permissions().mode() & 0o7777 == mode);
+        old.is_some_and(|old| old.len() == bytes.len() as u64) && fs::read(to).is_ok_and(|old| old == bytes)
+    };
+    if is_same() {
+        return Ok(());
+    }
     replace(to, |new| {
         fs::write(new, bytes)?;
         fs::set_permissions(new, fs::Permissions::from_mode(mode))
@@ -327,5 +364,24 @@ mod tests {
                 assert!(!is_local || installed.contains(target.as_path()), "{}: {file}", path.display());
             }
         }
+    }
+
+    #[test]
+    fn a_file_that_is_the_same_keeps_its_time() {
+        let folder = std::env::temp_dir().join(format!("xtask-install-{}", std::process::id()));
+        let file = folder.join("file");
+        let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+        let changed_by = |bytes: &[u8], mode: u32| {
+            write(&file, b"some bytes", 0o644).expect("it can be written");
+            fs::File::options().write(true).open(&file).and_then(|file| file.set_modified(long_ago)).expect("a time");
+            write(&file, bytes, mode).expect("it can be written");
+            let new = fs::metadata(&file).expect("it is there");
+            assert_eq!((fs::read(&file).expect("bytes"), new.permissions().mode() & 0o7777), (bytes.to_vec(), mode));
+            new.modified().expect("a time") != long_ago
+        };
+        assert!(!changed_by(b"some bytes", 0o644));
+        assert!(changed_by(b"some bytes", 0o755));
+        assert!(changed_by(b"other ones", 0o644));
+        fs::remove_dir_all(&folder).expect("it can be removed");
     }
 }

@@ -1,4 +1,5 @@
 // ranks: 2
+// sleeps: it waits for the report of an early change
 // launch: --check=error
 // needs: watchpoints
 // expect-exit: 122

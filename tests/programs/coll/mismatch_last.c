@@ -1,4 +1,5 @@
 // ranks: 2 3 8
+// sleeps: a rank comes late to every call
 // timeout: 30
 // args: free bcast
 // args: free ibcast

@@ -1,4 +1,5 @@
 // ranks: 2 3 5
+// sleeps: a rank comes late to every call
 // timeout: 60
 // Ranks that wait for long in collective calls because one of them is late, or that are a call
 // ahead of it, are correct: no rank gets an error about different calls. Over a board, by messages,

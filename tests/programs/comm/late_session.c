@@ -1,4 +1,5 @@
 // ranks: 2
+// sleeps: a rank waits for seconds between two sessions
 // timeout: 30
 // A process ends its last session, and opens another one or the world later: processes that wait for it in between get no error
 // because it has finalized.

@@ -1,4 +1,5 @@
 // ranks: 2
+// sleeps: it waits for a signal
 // expect-exit: 7
 // timeout: 20
 // A program that waits for a message that never comes, and has arranged its own end.

@@ -1,12 +1,13 @@
 // ranks: 4
+// sleeps: it waits for the time limit of mpirun
 // timeout: 60
 // cflags: -g
 // launch: --timeout 3 --pretend-hosts 2
 // env: OXMPI_DEADLOCK=off
 // one-host: it names its hosts itself
 // expect-exit: 124
-// expect-stderr: rank 0 in MPI_Recv at lines_hosts.c:18 from rank 3, tag 7, on MPI_COMM_WORLD
-// expect-stderr: at lines_hosts.c:20
+// expect-stderr: rank 0 in MPI_Recv at lines_hosts.c:19 from rank 3, tag 7, on MPI_COMM_WORLD
+// expect-stderr: at lines_hosts.c:21
 // The lines of calls on other hosts: the agent of each host looks them up.
 #include "../check.h"
 

@@ -1,4 +1,5 @@
 // ranks: 4
+// sleeps: it waits for the report
 // one-host: ../hosts has the same between hosts
 // timeout: 30
 // expect-exit: 121

@@ -1,4 +1,5 @@
 // ranks: 3
+// sleeps: it waits for the time limit of mpirun
 // one-host: ../hosts has the same between hosts
 // timeout: 30
 // launch: --timeout 3

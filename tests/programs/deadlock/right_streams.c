@@ -1,4 +1,5 @@
 // ranks: 3
+// sleeps: ranks wait for seconds before they go on
 // one-host: some cases use shared memory
 // timeout: 120
 // env: OXMPI_SINGLE_COPY=0

@@ -1,4 +1,5 @@
 // ranks: 1 2
+// sleeps: each case waits until a death is noticed
 // timeout: 40
 // A process of another job that dies is not waited for: operations with it fail, and others can still connect.
 #include "jobs.h"

@@ -1,4 +1,5 @@
 // ranks: 2 3
+// sleeps: ranks wait for seconds before they go on
 // cflags: -pthread
 // args: world MPI_THREAD_FUNNELED MPI_THREAD_SERIALIZED
 // args: world MPI_THREAD_SERIALIZED MPI_THREAD_MULTIPLE

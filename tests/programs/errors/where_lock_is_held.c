@@ -1,8 +1,9 @@
 // ranks: 2
+// sleeps: it waits for the time limit of mpirun
 // launch: --timeout 3
 // env: OXMPI_DEADLOCK=off
 // expect-exit: 124
-// expect-stderr: rank 1 in MPI_Win_lock at where_lock_is_held.c:18 for the lock of rank 0, which rank 0 holds, on a window
+// expect-stderr: rank 1 in MPI_Win_lock at where_lock_is_held.c:19 for the lock of rank 0, which rank 0 holds, on a window
 // A rank waits for a lock that will never be free; mpirun says who holds it.
 #include "../check.h"
 

@@ -1,13 +1,14 @@
 // ranks: 5
+// sleeps: it waits for the time limit of mpirun
 // launch: --timeout 4
 // env: OXMPI_DEADLOCK=off
 // expect-exit: 124
 // expect-stderr: the time limit of 4 s was reached (--timeout, which takes the place of MPIEXEC_TIMEOUT) and the job was stopped:
-// expect-stderr: rank 0 in MPI_Recv at where_ranks_wait.c:27 from rank 1, tag 7, on MPI_COMM_WORLD (arrived, but not received: from rank 1, tag 5, on MPI_COMM_WORLD, 4 bytes; from rank 1, tag 8, on a friend, 4 bytes)
-// expect-stderr: rank 1 in MPI_Ssend at where_ranks_wait.c:30 to rank 0, tag 8, on a friend
-// expect-stderr: rank 2 in MPI_Waitall at where_ranks_wait.c:35 for a receive from rank 0, any tag, on MPI_COMM_WORLD
-// expect-stderr: rank 3 in MPI_Bcast at where_ranks_wait.c:37 on a friend
-// expect-stderr: rank 4 in MPI_Win_lock at where_ranks_wait.c:38 for the lock of rank 3
+// expect-stderr: rank 0 in MPI_Recv at where_ranks_wait.c:28 from rank 1, tag 7, on MPI_COMM_WORLD (arrived, but not received: from rank 1, tag 5, on MPI_COMM_WORLD, 4 bytes; from rank 1, tag 8, on a friend, 4 bytes)
+// expect-stderr: rank 1 in MPI_Ssend at where_ranks_wait.c:31 to rank 0, tag 8, on a friend
+// expect-stderr: rank 2 in MPI_Waitall at where_ranks_wait.c:36 for a receive from rank 0, any tag, on MPI_COMM_WORLD
+// expect-stderr: rank 3 in MPI_Bcast at where_ranks_wait.c:38 on a friend
+// expect-stderr: rank 4 in MPI_Win_lock at where_ranks_wait.c:39 for the lock of rank 3
 // Ranks wait for what will never come; mpirun says where each is, with peer, tag and communicator.
 #include "../check.h"
 

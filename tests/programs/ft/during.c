@@ -1,4 +1,5 @@
 // ranks: 3
+// sleeps: each case waits until a death is noticed
 // args: recv
 // args: recv-long
 // args: ssend

@@ -1,4 +1,5 @@
 // ranks: 2 4 8
+// sleeps: each case waits until a death is noticed
 // launch: --with-ft ulfm
 // A sender revokes the communicator when the receiver has asked for the bytes of its long message, and the sender has not read
 // that yet. Both get REVOKED, nobody waits for the bytes, and the two go on with each other.

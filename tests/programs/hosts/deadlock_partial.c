@@ -1,4 +1,5 @@
 // ranks: 4
+// sleeps: it waits for the report
 // timeout: 30
 // launch: --pretend-hosts 2
 // expect-exit: 121

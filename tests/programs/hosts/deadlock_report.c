@@ -1,4 +1,5 @@
 // ranks: 3
+// sleeps: it waits for the time limit of mpirun
 // timeout: 30
 // launch: --pretend-hosts 2 --timeout 3
 // env: OXMPI_DEADLOCK=report

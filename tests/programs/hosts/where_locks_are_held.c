@@ -1,7 +1,8 @@
 // ranks: 3
+// sleeps: it waits for the time limit of mpirun
 // launch: --pretend-hosts 3 --timeout 4
 // expect-exit: 124
-// expect-stderr: in MPI_Win_lock_all at where_locks_are_held.c:17 for the lock of rank 0, which rank 1 holds, on a window
+// expect-stderr: in MPI_Win_lock_all at where_locks_are_held.c:18 for the lock of rank 0, which rank 1 holds, on a window
 // A rank asks for the locks of all ranks, of which a rank of a third host holds one for ever.
 #include "../check.h"
 

@@ -1,4 +1,5 @@
 // ranks: 2 4 8
+// sleeps: a rank sleeps outside MPI while the others wait
 // attempts: 3
 // A rank that waits uses no CPU time, whatever call it waits in: the last rank sleeps outside MPI for a
 // second at a time, all others are blocked.

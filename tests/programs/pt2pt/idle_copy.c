@@ -1,4 +1,5 @@
 // ranks: 2 4
+// sleeps: a rank sleeps outside MPI while the others wait
 // attempts: 3
 // Large messages that one side has begun with, and then it computes: the other finishes the copy by itself, so a send
 // ends, and what cannot end yet is waited for without using CPU time. On another host nobody can take the bytes for a

@@ -1,4 +1,5 @@
 // ranks: 2
+// sleeps: a rank sleeps outside MPI while the others wait
 // attempts: 3
 // A rank blocked for five seconds in MPI_Recv uses less than a tenth of a second of CPU time.
 #include "../check.h"

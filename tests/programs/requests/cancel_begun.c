@@ -1,4 +1,5 @@
 // ranks: 2
+// sleeps: the receiver sleeps outside MPI
 // timeout: 60
 // attempts: 3
 // MPI_Cancel of sends that have begun and find no more room on their way: they cannot be cancelled, and

@@ -1,4 +1,5 @@
 // ranks: 2 4
+// sleeps: the receiver sleeps outside MPI
 // attempts: 3
 // MPI_Cancel of sends that are not received: the wait after it is local, so it returns while the
 // receiver makes no MPI call at all. A synchronous send cannot have completed, so it is cancelled;

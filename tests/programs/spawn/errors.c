@@ -1,4 +1,5 @@
 // ranks: 1 2 3
+// sleeps: it waits for programs that do not call MPI_Init
 // timeout: 60
 // What cannot be spawned: all processes of the communicator get an error of the right class, and
 // the root the reason; no process hangs.

@@ -1,4 +1,5 @@
 // ranks: 1 2
+// sleeps: a job sleeps longer than the other
 // expect-exit: 3
 // expect-stdout: the parents are done
 // expect-stderr: exited with status 3

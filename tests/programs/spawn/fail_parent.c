@@ -1,4 +1,5 @@
 // ranks: 1 2
+// sleeps: a job sleeps longer than the other
 // expect-exit: 4
 // expect-stdout: child 1 of 2 is done
 // expect-stderr: exited with status 4

@@ -1,4 +1,5 @@
 // ranks: 1 2
+// sleeps: a job sleeps longer than the other
 // expect-stdout: the parents are done
 // expect-stdout: child 0 of 2 is done
 // expect-stdout: child 1 of 2 is done

@@ -1,4 +1,5 @@
 // ranks: 2 3
+// sleeps: a rank comes late to every call
 // attempts: 3
 // cflags: -pthread
 // A thread that is blocked in a receive, a wait or a probe lets the other threads of its rank communicate, and

@@ -1,4 +1,5 @@
 // ranks: 2 3
+// sleeps: a rank comes late to every call
 // attempts: 3
 // cflags: -pthread
 // args: before
