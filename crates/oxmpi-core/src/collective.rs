@@ -29,6 +29,7 @@ use oxmpi_coll::nodes::Question;
 use oxmpi_coll::plan::{Piece, Plan, Region};
 use oxmpi_datatype::{Datatype, OwnedBytes, Region as Memory, Signature, Source, Target};
 use oxmpi_transport::local;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The communicator and the context of one collective operation.
@@ -52,6 +53,7 @@ pub struct Stage {
 
 impl Stage {
     /// For the next collective operation of a communicator.
+    #[inline]
     pub fn new(comm: &mut Comm) -> Stage {
         let (context, tag) = (comm.inner_context(), comm.collective_tag());
         let (group, local) = (comm.group.clone(), comm.local_group().clone());
@@ -233,8 +235,10 @@ impl Packing {
 pub struct BoundPlan {
     plan: Arc<Plan>,
     stage: Stage,
-    send: Arc<Place>,
-    recv: Arc<Place>,
+    /// Of the first of several plans that follow each other; [`BoundPlan::first`] has them for the others.
+    send: Place,
+    recv: Place,
+    first: Option<Arc<BoundPlan>>,
     temp: Option<Scratch>,
     /// What follows when the plan has been performed, from the bytes of `Temp`: so many.
     answer: Option<(Answer, u64)>,
@@ -244,6 +248,7 @@ pub struct BoundPlan {
 
 impl BoundPlan {
     /// `temp` describes a unit of [`Region::Temp`], if the plan uses it.
+    #[inline]
     pub fn new(planned: impl Into<Planned>, stage: Stage, send: Place, recv: Place, temp: Option<&Units>) -> BoundPlan {
         let (plan, temp, answer) = match planned.into() {
             Planned::Whole(plan) => {
@@ -256,12 +261,11 @@ impl BoundPlan {
                 (Arc::new(plan), Some(temp), Some((answer, bytes)))
             }
         };
-        let (send, recv) = (Arc::new(send), Arc::new(recv));
-        BoundPlan { plan, stage, send, recv, temp, answer, reducer: None, packing: None }
+        BoundPlan { plan, stage, send, recv, first: None, temp, answer, reducer: None, packing: None }
     }
 
     /// What follows this plan, now that it has been performed.
-    fn next(&self) -> Option<BoundPlan> {
+    fn next(self: &Arc<BoundPlan>) -> Option<BoundPlan> {
         let ((answer, bytes), temp) = (self.answer.as_ref()?, self.temp.as_ref()?);
         let told = temp.units().source(&Region::Temp.at(0, *bytes));
         let plan = answer(OwnedBytes::packed(&told).as_slice());
@@ -269,8 +273,9 @@ impl BoundPlan {
             temp: Some(Scratch::of_bytes(plan.temp, &told)),
             plan: Arc::new(plan),
             stage: self.stage.clone(),
-            send: Arc::clone(&self.send),
-            recv: Arc::clone(&self.recv),
+            send: Place::Nowhere,
+            recv: Place::Nowhere,
+            first: Some(Arc::clone(self.first.as_ref().unwrap_or(self))),
             answer: None,
             reducer: None,
             packing: None,
@@ -328,8 +333,8 @@ impl BoundPlan {
 
     fn place(&self, region: Region) -> &Place {
         match (region, &self.temp) {
-            (Region::Send, _) => &self.send,
-            (Region::Recv, _) => &self.recv,
+            (Region::Send, _) => &self.first.as_deref().unwrap_or(self).send,
+            (Region::Recv, _) => &self.first.as_deref().unwrap_or(self).recv,
             (Region::Temp, Some(scratch)) => &scratch.units,
             (Region::Temp, None) => unreachable!("the plan says how much it needs"),
         }
@@ -351,12 +356,12 @@ impl BoundPlan {
 pub struct Run {
     bound_plan: Arc<BoundPlan>,
     next: usize,
-    sends: Vec<OpId>,
-    recvs: Vec<(OpId, usize)>,
+    sends: SmallVec<[OpId; 2]>,
+    recvs: SmallVec<[(OpId, usize); 2]>,
     /// The first error. The run continues nevertheless, so that no other rank waits for ever.
     error: Option<Error>,
     /// The user's function call that was handed out, and what follows it.
-    called: Option<Called>,
+    called: Option<Box<Called>>,
     /// Completed at the end of a run that no call waits for.
     promise: Option<Promise>,
     /// Whether it has been given up, so that no answer follows.
@@ -381,7 +386,7 @@ impl Background {
     /// Whether it completes this promise when it ends.
     pub(crate) fn keeps(&self, promise: &Promise) -> bool {
         match self {
-            Background::Plan(run) => run.promise.as_ref().is_some_and(|own| Arc::ptr_eq(own, promise)),
+            Background::Plan(run) => run.promise.as_ref().is_some_and(|own| own.is(promise)),
             Background::Board(queue) => queue.keeps(promise),
         }
     }
@@ -412,8 +417,8 @@ impl Run {
         Run {
             bound_plan,
             next: 0,
-            sends: Vec::new(),
-            recvs: Vec::new(),
+            sends: SmallVec::new(),
+            recvs: SmallVec::new(),
             error: None,
             called: None,
             promise: None,
@@ -432,8 +437,7 @@ impl Run {
 
     fn end(self, error: Option<Error>) {
         if let Some(promise) = self.promise {
-            // Only this run sets it.
-            let _ = promise.set(error);
+            promise.end(error);
         }
     }
 }

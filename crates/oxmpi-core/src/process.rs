@@ -45,7 +45,7 @@ use oxmpi_transport::Links;
 use oxmpi_transport::board::SharedBoard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 mod arguments;
@@ -268,7 +268,7 @@ impl Process {
             buffer: None,
             session_buffers: BTreeMap::new(),
             boards: 0,
-            kept: Promise::from(OnceLock::from(None)),
+            kept: Promise::ended(None),
             left_boards: Vec::new(),
             board_operations: Vec::new(),
             appnum: None,
@@ -311,7 +311,7 @@ impl Process {
 
     /// Where the ranks of a communicator run, if that is on several nodes. Nothing with processes of other jobs: the table of
     /// nodes knows only the own ones, and all ranks must have the same map.
-    pub fn node_map(&self, comm: handle::Comm) -> Result<Option<Arc<NodeMap>>> {
+    pub fn node_map(&self, comm: handle::Comm) -> Result<Option<&Arc<NodeMap>>> {
         let comm = self.comm(comm)?;
         let nodes = self.engine.node().nodes();
         if nodes.nodes() == 1 || comm.is_inter() {
@@ -324,7 +324,7 @@ impl Process {
             let map = NodeMap::new(size as u32, |rank| place(rank as usize).map_or(0, |(node, _)| node.number()));
             map.filter(|_| is_own_job).map(Arc::new)
         };
-        Ok(comm.nodes.get_or_init(make).clone())
+        Ok(comm.nodes.get_or_init(make).as_ref())
     }
 
     /// The name of this node, where the machine has that name: pretended nodes and hosts have names of their own.

@@ -11,6 +11,7 @@ use oxmpi_abi::callbacks::{GrequestCancelFn, GrequestFreeFn, GrequestQueryFn};
 use oxmpi_abi::handle::{self, Comm};
 use oxmpi_abi::{Error, Status};
 use oxmpi_datatype::{OwnedBytes, Source, Target};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// A request and the communicator whose error handler gets its errors.
@@ -47,8 +48,50 @@ pub enum Active {
     Done(Outcome),
 }
 
-/// The outcome of something: empty until it has ended, then its error if there was one.
-pub type Promise = Arc<OnceLock<Option<Error>>>;
+/// The outcome of something that progress completes by itself: unknown until it has ended, then its error if there was one.
+/// A clone tells of the same thing.
+#[derive(Clone, Default)]
+pub struct Promise(Arc<End>);
+
+#[derive(Default)]
+struct End {
+    has_ended: AtomicBool,
+    error: OnceLock<Error>,
+}
+
+impl Promise {
+    /// Of something that has ended.
+    pub fn ended(error: Option<Error>) -> Promise {
+        let promise = Promise::default();
+        promise.end(error);
+        promise
+    }
+
+    /// Notes the end. Only whoever carries the thing out calls this, once.
+    #[inline]
+    pub fn end(&self, error: Option<Error>) {
+        if let Some(error) = error {
+            let _ = self.0.error.set(error);
+        }
+        // Release: who sees the end sees the error, and what the operation wrote.
+        self.0.has_ended.store(true, Ordering::Release);
+    }
+
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        self.0.has_ended.load(Ordering::Acquire)
+    }
+
+    /// The error, if it has ended with one.
+    pub fn error(&self) -> Option<Error> {
+        self.0.error.get().cloned()
+    }
+
+    /// Whether both are of the same thing.
+    pub fn is(&self, other: &Promise) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
 
 pub struct Exchange {
     pub send: Option<OpId>,
@@ -122,7 +165,7 @@ impl Active {
                 send.is_none() && recv.is_none_or(|op| engine.is_done(op))
             }
             Active::Flush(pool, mark) => flushed(engine, *pool, *mark),
-            Active::Promise(promise) => promise.get().is_some(),
+            Active::Promise(promise) => promise.has_ended(),
             Active::Sending(sending) => sending.is_done(engine),
             Active::Receiving(receiving) => lock(receiving).is_done(engine),
             Active::File(access) => access.end.get().is_some(),
@@ -145,7 +188,7 @@ impl Active {
                 Outcome { status: received.status, error }
             }
             Active::Flush(..) => Outcome::sent(),
-            Active::Promise(promise) => Outcome { status: Status::empty(), error: promise.get().cloned().flatten() },
+            Active::Promise(promise) => Outcome { status: Status::empty(), error: promise.error() },
             Active::Sending(sending) => sending.outcome(),
             Active::Receiving(receiving) => lock(&receiving).outcome(),
             Active::File(access) => ended(access.end.get().cloned()),

@@ -97,7 +97,7 @@ impl BoardQueue {
     }
 
     pub(super) fn keeps(&self, promise: &Promise) -> bool {
-        self.runs.iter().any(|queued| Arc::ptr_eq(&queued.promise, promise))
+        self.runs.iter().any(|queued| queued.promise.is(promise))
     }
 }
 
@@ -144,7 +144,7 @@ impl Process {
                 let Some(queue) = found else { unreachable!("a board that is queued has a queue") };
                 let promise = Promise::default();
                 let run = queue.board.run(work, way, stage.calls.history);
-                queue.runs.push_back(QueuedRun { stage, run, promise: Arc::clone(&promise) });
+                queue.runs.push_back(QueuedRun { stage, run, promise: promise.clone() });
                 self.progress_runs();
                 Ok(promise)
             }
@@ -203,11 +203,11 @@ impl Process {
     ) -> Promise {
         let mut run = board.run(work, way, stage.calls.history);
         let ended = match self.advance_run(&mut board, &mut run, &stage) {
-            Ok(Advance::Ended) => Arc::clone(&self.kept),
-            Err(error) => Arc::new(Some(error).into()),
+            Ok(Advance::Ended) => self.kept.clone(),
+            Err(error) => Promise::ended(Some(error)),
             Ok(Advance::Waiting | Advance::Moved) => {
                 let promise = Promise::default();
-                let runs = VecDeque::from([QueuedRun { stage, run, promise: Arc::clone(&promise) }]);
+                let runs = VecDeque::from([QueuedRun { stage, run, promise: promise.clone() }]);
                 self.runs.push(Background::Board(Box::new(BoardQueue { owner, board, runs })));
                 return promise;
             }
@@ -236,8 +236,7 @@ impl Process {
             if matches!(advance, Ok(Advance::Waiting | Advance::Moved)) {
                 break;
             }
-            // Only this run sets it.
-            let _ = first.promise.set(advance.err());
+            first.promise.end(advance.err());
             runs.pop_front();
         }
         moved
@@ -261,8 +260,7 @@ impl Process {
             board.abandon(&mut first.run, &mut NoWait(self.engine.node()));
         }
         for QueuedRun { promise, .. } in runs {
-            // Only this function sets it.
-            let _ = promise.set(error.clone());
+            promise.end(error.clone());
         }
         self.put_back(owner, board);
     }

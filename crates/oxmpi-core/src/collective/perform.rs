@@ -20,8 +20,11 @@ const COPY_PART: usize = 64 << 10;
 impl Process {
     /// Advances a run as far as possible.
     pub fn advance(&mut self, run: &mut Run) -> Turn {
-        if let Some(Called { result: Some((from, to)), .. }) = run.called.take() {
-            local::copy(&from, &to);
+        // The result may lie in memory of `called`.
+        if let Some(called) = run.called.take()
+            && let Some((from, to)) = &called.result
+        {
+            local::copy(from, to);
         }
         let bound_plan = Arc::clone(&run.bound_plan);
         while let Some(step) = bound_plan.plan.steps.get(run.next) {
@@ -98,7 +101,7 @@ impl Process {
         for &(op, _) in &run.recvs {
             self.engine.cancel_recv(op);
         }
-        run.sends.retain(|&op| {
+        run.sends.retain(|&mut op| {
             // A finalized process does not answer, and reads nothing.
             let is_gone =
                 matches!(self.engine.pending(op), Some(Pending::Send(route)) if self.gone.contains(route.peer));
@@ -139,7 +142,7 @@ impl Process {
 
     fn are_sent(&mut self, run: &mut Run) -> bool {
         let Run { sends, error, .. } = run;
-        sends.retain(|&op| match self.engine.take_outcome(op) {
+        sends.retain(|&mut op| match self.engine.take_outcome(op) {
             None => true,
             Some(outcome) => {
                 note(error, outcome.error);
@@ -151,7 +154,7 @@ impl Process {
 
     fn are_received(&mut self, run: &mut Run) -> bool {
         let Run { recvs, error, .. } = run;
-        recvs.retain(|&(op, expected)| match self.engine.take_outcome(op) {
+        recvs.retain(|&mut (op, expected)| match self.engine.take_outcome(op) {
             None => true,
             Some(outcome) => {
                 let got = outcome.status.bytes() as usize;
@@ -167,7 +170,7 @@ impl Process {
     pub fn perform_later(&mut self, bound_plan: Arc<BoundPlan>) -> Promise {
         let promise = Promise::default();
         let mut run = Run::new(bound_plan);
-        run.promise = Some(Arc::clone(&promise));
+        run.promise = Some(promise.clone());
         self.runs.push(Background::Plan(run));
         self.sweep_runs();
         self.progress_runs();
@@ -291,7 +294,7 @@ fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserC
             None
         }
         Some(call) => {
-            run.called = Some(Called { result: Some(result), _copy: copy });
+            run.called = Some(Box::new(Called { result: Some(result), _copy: copy }));
             Some(call)
         }
     }

@@ -14,7 +14,6 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::ids::Rank;
-use std::sync::Arc;
 
 impl Process {
     /// Adds a communicator and gives it its handle.
@@ -52,7 +51,7 @@ impl Process {
         let comm = self.add_comm(comm)?;
         let promise = Promise::default();
         let agreement = Agreement::new(|io| agree(io, participants, 0));
-        self.pending_comms.push(PendingComm { agreement, comm, group, local, promise: Arc::clone(&promise) });
+        self.pending_comms.push(PendingComm { agreement, comm, group, local, promise: promise.clone() });
         self.progress_pending_comms();
         Ok((comm, promise))
     }
@@ -112,8 +111,7 @@ impl Process {
                 }
                 Err(error) => Some(error),
             };
-            // Only this function sets it.
-            let _ = pending.promise.set(error);
+            pending.promise.end(error);
             false
         });
         let ended = all.len() < before;

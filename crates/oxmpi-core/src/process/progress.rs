@@ -29,7 +29,9 @@ impl Process {
         if !self.votes.is_empty() {
             moved |= self.progress_votes();
         }
-        let advanced = self.progress_pending_comms() | self.progress_runs() | self.progress_partitioned();
+        let mut advanced = !self.pending_comms.is_empty() && self.progress_pending_comms();
+        advanced |= !self.runs.is_empty() && self.progress_runs();
+        advanced |= !self.receiving.is_empty() && self.progress_partitioned();
         if advanced && check::is_on() {
             self.hash_results_of_requests();
         }

@@ -15,7 +15,6 @@ use oxmpi_base::ids::Peer;
 use oxmpi_base::segment::STATE_FINALIZED;
 use std::collections::BTreeSet;
 use std::ffi::c_int;
-use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 /// The library's own votes on a communicator have a number of their own.
@@ -132,7 +131,7 @@ impl Process {
         let promise = Promise::default();
         let said = vec![None; members.len()];
         let members = members.into();
-        let kept = Arc::clone(&promise);
+        let kept = promise.clone();
         self.votes.push(Vote {
             comm: handle,
             context,
@@ -373,7 +372,7 @@ impl Process {
         }
         let Some(error) = ended else { return false };
         // Only this function sets it.
-        let _ = vote.promise.set(error);
+        vote.promise.end(error);
         true
     }
 

@@ -11,6 +11,7 @@ use oxmpi_core::call::Guard;
 use oxmpi_core::collective::{Place, Units};
 use oxmpi_core::process::Process;
 use oxmpi_datatype::{Region, Source, Target};
+use smallvec::SmallVec;
 use std::ffi::c_void;
 
 /// A buffer argument: elements of one type, one rank's block or a block for every rank.
@@ -175,8 +176,8 @@ impl Blocks {
 /// Counts and displacements of blocks, in elements. A count is 0 wherever there are no bytes.
 #[derive(Default)]
 pub(super) struct Spans {
-    pub counts: Vec<u64>,
-    pub displs: Vec<i64>,
+    pub counts: SmallVec<[u64; 4]>,
+    pub displs: SmallVec<[i64; 4]>,
 }
 
 impl Spans {

@@ -33,7 +33,7 @@ fn within(call: &Call, shape: &CollShape, operation: &Operation, unit: usize) ->
 
 /// What the table of algorithms is asked.
 fn asked(shape: &CollShape, operation: &Operation, unit: u64) -> Shape {
-    match &shape.nodes {
+    match shape.nodes {
         Some(nodes) => operation.shape_over_nodes(nodes, unit),
         None => operation.shape(shape.size as u32, unit),
     }
@@ -46,7 +46,7 @@ fn make(call: &Call, shape: &CollShape, operation: &Operation, unit: u64) -> Pla
     if let Some(speaker) = &shape.speaker {
         speaker.say(call.fun.name(), rule.why, || asked.describe(rule));
     }
-    let plan = match (rule.take, &shape.nodes) {
+    let plan = match (rule.take, shape.nodes) {
         (Algorithm::OverNodes(way), Some(map)) => nodes::plan(operation, way, rank, map, unit),
         (algorithm, _) => plan(operation, algorithm, rank, size, unit),
     };
@@ -104,11 +104,14 @@ fn all_to_all<'a>(send: Option<Blocks<'a>>, recv: Blocks<'a>) -> Operation<'a> {
 
 /// As [`within`]. `units`: the bytes of an element of each buffer.
 fn counted(call: &Call, shape: &CollShape, counted: Counted, units: UnitBytes) -> Planned {
-    let asked = asked(shape, &counted.operation(), 1);
-    let rule = asked.choose();
-    let (Algorithm::OverNodes(_), Some(map)) = (rule.take, &shape.nodes) else {
+    let Some(map) = shape.nodes else {
         return within(call, shape, &counted.operation(), 1).into();
     };
+    let asked = asked(shape, &counted.operation(), 1);
+    let rule = asked.choose();
+    if !matches!(rule.take, Algorithm::OverNodes(_)) {
+        return within(call, shape, &counted.operation(), 1).into();
+    }
     if check::records() {
         record::algorithm(rule.take.describe());
     }

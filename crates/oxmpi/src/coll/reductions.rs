@@ -169,7 +169,7 @@ pub(super) unsafe fn reduce_scatter_block(
     let total = recvcount.checked_mul(shape.local as i64);
     let dealt = Dealt { counts: Counts::Equal(recvcount as u64), own: recvcount, total };
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
-    unsafe { scatter(call, mode, &mut guard, &shape, &operands, &dealt, comm) }
+    unsafe { scatter(call, mode, &mut guard, &operands, &dealt, comm) }
 }
 
 pub(super) unsafe fn reduce_scatter(
@@ -195,7 +195,7 @@ pub(super) unsafe fn reduce_scatter(
     let total = counts.iter().try_fold(0i64, |sum, &count| sum.checked_add_unsigned(count));
     let dealt = Dealt { counts: Counts::Given(&counts), own: counts[shape.rank] as i64, total };
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says.
-    unsafe { scatter(call, mode, &mut guard, &shape, &operands, &dealt, comm) }
+    unsafe { scatter(call, mode, &mut guard, &operands, &dealt, comm) }
 }
 
 /// How the result of a reduction is distributed.
@@ -211,11 +211,11 @@ unsafe fn scatter(
     call: &Call,
     mode: Mode,
     guard: &mut Guard,
-    shape: &CollShape,
     operands: &Operands,
     dealt: &Dealt,
     comm: Comm,
 ) -> Result<Option<Request>> {
+    let shape = CollShape::new(guard, comm)?;
     let in_place = !shape.inter && operands.in_place();
     let Some(total) = dealt.total else { bail!(MPI_ERR_COUNT, "the sum of the counts is too large") };
     let (reducer, vector) = operands.prepare(guard, total)?;
@@ -226,7 +226,7 @@ unsafe fn scatter(
         operands.check_apart(dealt.own as usize * vector.size)?;
     }
     let counts = dealt.counts;
-    let plan = plans::reduce_scatter(call, shape, in_place, counts, &vector);
+    let plan = plans::reduce_scatter(call, &shape, in_place, counts, &vector);
     let temp = operands.units(guard, std::ptr::null())?;
     let bound_plan = BoundPlan::new(plan, stage(guard, comm)?, from, to, Some(&temp)).with_reducer(reducer);
     // SAFETY: the caller of the operation promises its memory, as the module `coll` says.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// What plans need to know about the communicator of a collective operation.
 #[derive(Debug)]
-pub(super) struct CollShape {
+pub(super) struct CollShape<'a> {
     /// This process's rank in its own group.
     pub rank: usize,
     /// The number of ranks that can be addressed: of the group, or of the remote group.
@@ -21,9 +21,9 @@ pub(super) struct CollShape {
     pub local: usize,
     pub inter: bool,
     /// Where the ranks run, if that is on several nodes.
-    pub nodes: Option<Arc<NodeMap>>,
+    pub nodes: Option<&'a Arc<NodeMap>>,
     /// Plans of the last operations.
-    pub plans: Arc<PlanCache>,
+    pub plans: &'a PlanCache,
     /// Explains the chosen algorithms, if the user asked for that.
     pub speaker: Option<Speaker>,
 }
@@ -41,8 +41,8 @@ pub(super) enum Role {
     Facing(usize),
 }
 
-impl CollShape {
-    pub fn new(guard: &Guard, comm: Comm) -> Result<CollShape> {
+impl<'a> CollShape<'a> {
+    pub fn new(guard: &'a Guard<'_>, comm: Comm) -> Result<CollShape<'a>> {
         let nodes = guard.node_map(comm)?;
         let comm = guard.comm(comm)?;
         Ok(CollShape {
@@ -51,7 +51,7 @@ impl CollShape {
             local: comm.local_group().len(),
             inter: comm.is_inter(),
             nodes,
-            plans: Arc::clone(comm.plans.get_or_init(Arc::default)),
+            plans: comm.plans.get_or_init(Arc::default),
             speaker: comm.speaker(),
         })
     }
@@ -79,18 +79,20 @@ impl CollShape {
 }
 
 /// The context of the next collective operation. Take it after all arguments have been checked.
+#[inline]
 pub(super) fn stage(guard: &mut Guard, comm: Comm) -> Result<Stage> {
     guard.comm_mut(comm).map(Stage::new)
 }
 
 /// The same for an operation with a root.
+#[inline]
 pub(super) fn rooted_stage(guard: &mut Guard, comm: Comm, role: Role) -> Result<Stage> {
-    let root = match role {
-        Role::Among(root) => Some(root),
-        // On an intercommunicator, ranks name different roots.
-        _ => None,
-    };
-    Ok(Stage { root, ..stage(guard, comm)? })
+    let mut stage = stage(guard, comm)?;
+    // On an intercommunicator, ranks name different roots.
+    if let Role::Among(root) = role {
+        stage.root = Some(root);
+    }
+    Ok(stage)
 }
 
 /// An error where `MPI_IN_PLACE` has no meaning.

@@ -139,7 +139,7 @@ fn begin_shrink(guard: &mut Guard, comm: Comm) -> Result<(Comm, Promise)> {
 
 /// A vote ends by itself: when all members have voted, or have ended.
 fn await_vote(cx: &Call, guard: &mut Guard, promise: &Promise) -> Result<()> {
-    match cx.wait(guard, &Unending, |_| promise.get().cloned())? {
+    match cx.wait(guard, &Unending, |_| promise.has_ended().then(|| promise.error()))? {
         None => Ok(()),
         Some(error) => Err(error),
     }
