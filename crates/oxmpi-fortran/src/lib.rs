@@ -21,7 +21,7 @@
 //! its low word where C passes a handle to a Fortran procedure by reference (reductions, error
 //! handlers), which holds for OxMPI. A panic must never cross into Fortran.
 
-#[cfg(not(any(panic = "abort", test)))]
+#[cfg(not(any(panic = "abort", test, debug_assertions)))]
 compile_error!("libmpifort_abi is built with panic = \"abort\": no panic may unwind into Fortran");
 
 #[macro_use]

@@ -20,7 +20,7 @@
 //! because that would be its own or a profiling tool's. Two copies of it in one process share no state
 //! that matters. A panic must never cross into C.
 
-#[cfg(not(any(panic = "abort", test)))]
+#[cfg(not(any(panic = "abort", test, debug_assertions)))]
 compile_error!("the library is built with panic = \"abort\": no panic may unwind into C");
 
 #[macro_use]
