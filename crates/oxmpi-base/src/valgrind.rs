@@ -42,7 +42,7 @@ pub fn check_defined(address: usize, bytes: usize) {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn request(number: usize, first: usize, second: usize) -> usize {
+pub(crate) fn request(number: usize, first: usize, second: usize) -> usize {
     let words = [number, first, second, 0, 0, 0];
     let mut answer = 0;
     // SAFETY: elsewhere the instructions change nothing but flags; valgrind reads the words and puts its answer into rdx.
@@ -62,7 +62,7 @@ fn request(number: usize, first: usize, second: usize) -> usize {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn request(_: usize, _: usize, _: usize) -> usize {
+pub(crate) fn request(_: usize, _: usize, _: usize) -> usize {
     0
 }
 

@@ -24,6 +24,7 @@ use oxmpi_abi::{Error, Result};
 use oxmpi_base::load;
 use oxmpi_base::lock::Lock;
 use oxmpi_base::segment::{IN_CALL, JobHeader, RankBlock};
+use oxmpi_base::thread_checker;
 use oxmpi_base::wait::{self, PollYieldPolicy, WakeFence};
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
@@ -398,6 +399,8 @@ const SERIALIZED: u8 = 0;
 const THREADED: u8 = 1;
 /// They take it to find out whether the program keeps its promise to make one call at a time.
 const CHECKED: u8 = 2;
+/// Added to these two: a checker of threads is told who has the lock.
+const TOLD: u8 = 4;
 
 impl Entry {
     pub(crate) const fn new() -> Entry {
@@ -428,17 +431,21 @@ impl Entry {
 
     #[inline]
     pub(crate) fn is_threaded(&self) -> bool {
-        self.mode.load(Ordering::Relaxed) == THREADED
+        self.mode.load(Ordering::Relaxed) & THREADED != 0
     }
 
     /// Called while no call is inside.
     pub(crate) fn set_threaded(&self) {
-        self.mode.store(THREADED, Ordering::SeqCst);
+        self.mode.store(THREADED | Entry::told(), Ordering::SeqCst);
+    }
+
+    fn told() -> u8 {
+        if thread_checker::is_on() { TOLD } else { 0 }
     }
 
     /// Called while no call is inside, and no two calls will be at the same time.
     pub(crate) fn set_serialized(&self) {
-        self.mode.store(if check::is_on() { CHECKED } else { SERIALIZED }, Ordering::SeqCst);
+        self.mode.store(if check::is_on() { CHECKED | Entry::told() } else { SERIALIZED }, Ordering::SeqCst);
     }
 
     pub(crate) fn is_inside(&self) -> bool {
@@ -469,7 +476,18 @@ impl Entry {
         // A thread that is in a call without pausing is about to end it, when this one gets the lock.
         let visitor = self.visitor.load(Ordering::Relaxed);
         self.lock.take();
-        if self.mode.load(Ordering::Relaxed) == CHECKED {
+        let mode = self.mode.load(Ordering::Relaxed);
+        if mode != THREADED {
+            self.look_at_owner(mode, visitor, library);
+        }
+    }
+
+    #[cold]
+    fn look_at_owner(&self, mode: u8, visitor: u64, library: &Library) {
+        if mode & TOLD != 0 {
+            thread_checker::acquired((&raw const self.lock).addr());
+        }
+        if mode & CHECKED != 0 {
             library.check_thread(visitor, &self.visitor);
         }
     }
@@ -484,9 +502,19 @@ impl Entry {
         #[cfg(debug_assertions)]
         self.note_holder(None);
         if locked {
+            if self.mode.load(Ordering::Relaxed) != THREADED {
+                self.tell_release();
+            }
             self.lock.give_back();
         } else {
             self.inside.store(0, Ordering::Release);
+        }
+    }
+
+    #[cold]
+    fn tell_release(&self) {
+        if thread_checker::is_on() {
+            thread_checker::releasing((&raw const self.lock).addr());
         }
     }
 
@@ -535,6 +563,11 @@ impl Started {
             poll_yield: PollYieldPolicy::new(),
         };
         Started { shared, state: UnsafeCell::new(sendable(process)) }
+    }
+
+    /// Threads use some of it without the lock.
+    pub(crate) fn hide_from_checker(&self) {
+        thread_checker::ignore((&raw const self.shared).addr(), size_of::<Shared>());
     }
 
     /// The address of the state, which never moves.

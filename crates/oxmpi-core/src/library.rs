@@ -193,6 +193,7 @@ impl Library {
                 }
                 None => {
                     let made = Box::new(Started::new(make()?));
+                    made.hide_from_checker();
                     self.call.store((&raw const made.shared.block().call).cast_mut(), Ordering::Relaxed);
                     self.entry.set_threaded();
                     let started = self.kept.get_or_init(|| made);

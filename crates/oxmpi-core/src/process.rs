@@ -35,7 +35,7 @@ use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::JobId;
 use oxmpi_base::ids::{Peer, Rank, WorldRank};
 use oxmpi_base::slots::{Kind, SlotTable};
-use oxmpi_base::{lifeline, limits, valgrind};
+use oxmpi_base::{lifeline, limits, thread_checker, valgrind};
 use oxmpi_boot::apps::ProcessSet;
 use oxmpi_boot::names::Names;
 use oxmpi_boot::{Member, Start as Boot};
@@ -176,6 +176,7 @@ impl Process {
         if valgrind::detect() {
             args::forbid_short_paths();
         }
+        thread_checker::detect();
         let mut started_by = (None, false);
         let ((segment, job, nodes), appnum, universe, process_sets, parent_port, lifeline, network) =
             match oxmpi_boot::start_from_env()? {

@@ -14,6 +14,7 @@ use oxmpi_agent::one_sided::Workers;
 use oxmpi_boot::spawned::Message;
 
 use crate::deadlock::{self, Deadlocks, Found, Look};
+use crate::debug::Debugger;
 use crate::deaths;
 use crate::findings::Findings;
 use crate::input::Input;
@@ -58,7 +59,7 @@ pub fn run(request: &Request, mut spawned: Option<Spawned>) -> i32 {
     sys::adopt_orphans();
     // A shell that started a background command and then called `exec mpirun` leaves `mpirun` a
     // child that does not belong to the job.
-    let not_ours = if sys::have_children() { strays::children() } else { Vec::new() };
+    let mut not_ours = if sys::have_children() { strays::children() } else { Vec::new() };
     if spawned.is_some() {
         // The library starts this `mpirun` with all signals blocked, so that none is lost during
         // the start. The programs must start with none blocked.
@@ -66,7 +67,20 @@ pub fn run(request: &Request, mut spawned: Option<Spawned>) -> i32 {
     }
     let parent = spawned.as_ref().map(|spawned| spawned.port.as_str());
     match (start::start(request, mask, parent), &mut spawned) {
-        (Ok(started), _) => Job::new(started, &request.settings, signals, not_ours, spawned).run(),
+        (Ok(started), _) => {
+            let screens = match request.settings.debugger.as_ref().map_or(Ok(Vec::new()), Debugger::open) {
+                Ok(screens) => screens,
+                Err(text) => {
+                    eprintln!("mpirun: {text}");
+                    return 1;
+                }
+            };
+            not_ours.extend(screens.iter().map(|screen| screen.id() as Pid));
+            let status = Job::new(started, &request.settings, signals, not_ours, spawned).run();
+            // They give the terminal back.
+            screens.into_iter().for_each(|mut screen| drop(screen.wait()));
+            status
+        }
         (Err(refusal), Some(spawned)) => spawned.refuse(&refusal.text),
         (Err(refusal), None) => {
             eprintln!("mpirun: {}", refusal.text);

@@ -18,6 +18,7 @@ mod check_options;
 mod deadlock;
 mod deadlock_mode;
 mod deaths;
+mod debug;
 mod diagnose;
 mod environ;
 mod findings;
@@ -66,6 +67,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
+use debug::Next;
 use options::{Command, Mistake, Request};
 use profile::Recording;
 use reach::Listening;
@@ -103,6 +105,12 @@ fn main() {
     if arguments.first().is_some_and(|first| first == pbs::OPTION) {
         std::process::exit(agent::run(agent::Start::OfJob));
     }
+    if arguments.first().is_some_and(|first| first == debug::rank::OPTION) {
+        std::process::exit(debug::rank::run(&arguments));
+    }
+    if arguments.first().is_some_and(|first| first == debug::view::OPTION) {
+        std::process::exit(debug::view::run(&arguments));
+    }
     // Treated as the first option, so that an option on the command line overrides it.
     let limit = std::env::var_os("MPIEXEC_TIMEOUT").filter(|limit| !limit.is_empty());
     let limit = limit.into_iter().flat_map(|limit| [OsString::from("--MPIEXEC_TIMEOUT"), limit]);
@@ -127,6 +135,14 @@ fn run(mut request: Request) -> i32 {
         && request.settings.check_hosts
     {
         return check::run(&request, cluster);
+    }
+    match debug::prepare(&mut request) {
+        Ok(Next::Run) => {}
+        Ok(Next::HasRun(status)) => return status,
+        Err(refusal) => {
+            eprintln!("mpirun: {}", refusal.text);
+            return refusal.status;
+        }
     }
     let recording = match Recording::begin(&mut request.settings) {
         Ok(recording) => recording,

@@ -22,6 +22,7 @@ use oxmpi_boot::nodes::NodeTable;
 use oxmpi_transport::tcp::connect::pair;
 use oxmpi_verdict::Resting;
 
+use crate::debug::Debugger;
 use crate::environ;
 use crate::hosts;
 use crate::input::Input;
@@ -369,6 +370,9 @@ impl Prepared {
         let mut trouble = None;
         for (index, seat) in work.seats.iter().enumerate() {
             let program = &work.programs[seat.app];
+            let debugger = settings.debugger.as_ref().filter(|debugger| debugger.has(seat.rank));
+            let in_debugger = debugger.map(|debugger| program.in_debugger(debugger, seat.rank)).transpose()?;
+            let program = in_debugger.as_ref().unwrap_or(program);
             (rank_env.rank, rank_env.app_size) = (seat.rank, work.apps[seat.app].ranks);
             (rank_env.local_rank, rank_env.local_size) = (seat.place.local_rank, seat.place.local_size);
             rank_env.appnum = work.appnums[seat.app];
@@ -406,6 +410,12 @@ impl Prepared {
 pub fn cannot(what: &str) -> impl Fn(io::Error) -> Refusal + use<> {
     let what = what.to_string();
     move |error: io::Error| Refusal { text: format!("cannot {what}: {}", limits::explain(&error)), status: 1 }
+}
+
+/// The number of ranks of a job on this machine.
+pub fn size(request: &Request) -> Result<usize, Refusal> {
+    let budget = Budget::count(&request.settings).map_err(|text| Refusal { text, status: 1 })?;
+    Ok(counts(request, &budget).iter().sum())
 }
 
 /// How many ranks of each program.
@@ -450,9 +460,6 @@ pub struct Program {
 
 impl Program {
     pub fn prepare(settings: &Settings, block: &Block, path: PathBuf) -> Result<Program, Refusal> {
-        let text = |word: &[u8]| {
-            CString::new(word).map_err(|_| Refusal { text: "an argument contains a NUL byte".into(), status: 2 })
-        };
         let words = std::iter::once(&block.program).chain(&block.arguments);
         let wdir = block.wdir.as_deref().map(|dir| std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()));
         let mut environment = environ::of_block(settings, block);
@@ -470,12 +477,27 @@ impl Program {
         })
     }
 
+    /// The program of a rank that runs in gdb.
+    fn in_debugger(&self, debugger: &Debugger, rank: usize) -> Result<Program, Refusal> {
+        let own = std::env::current_exe().map_err(cannot("find the path of mpirun"))?;
+        let words = debugger.arguments(rank);
+        let mut arguments: Vec<CString> = words.iter().map(|word| text(word.as_bytes())).collect::<Result<_, _>>()?;
+        arguments.push(self.path.clone());
+        arguments.extend(self.arguments.iter().skip(1).cloned());
+        let (shown, environment, wdir) = (self.shown.clone(), self.environment.clone(), self.wdir.clone());
+        Ok(Program { shown, path: text(own.as_os_str().as_bytes())?, arguments, environment, wdir })
+    }
+
     /// The absolute path, as the rank finds the program from its working directory.
     fn full_path(&self) -> PathBuf {
         let path = |text: &CString| PathBuf::from(OsStr::from_bytes(text.as_bytes()));
         let from_there = self.wdir.as_ref().map_or_else(PathBuf::new, path).join(path(&self.path));
         std::path::absolute(&from_there).unwrap_or(from_there)
     }
+}
+
+fn text(word: &[u8]) -> Result<CString, Refusal> {
+    CString::new(word).map_err(|_| Refusal { text: "an argument contains a NUL byte".into(), status: 2 })
 }
 
 fn one(

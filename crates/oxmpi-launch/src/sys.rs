@@ -22,26 +22,78 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
-/// Makes a pseudo-terminal that changes no byte: our end, the program's end. It gets the size of
-/// the terminal `like`.
-pub fn pseudo_terminal(like: RawFd) -> io::Result<(OwnedFd, OwnedFd)> {
-    // SAFETY: each descriptor is owned as soon as it exists; the structures are valid during the
-    // calls.
+/// Makes a pseudo-terminal: our end, the program's end.
+pub fn terminal_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    // SAFETY: each descriptor is owned as soon as it exists; the kernel reads one integer.
     unsafe {
         let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
         let ours = OwnedFd::from_raw_fd(check(libc::posix_openpt(flags))?);
         let unlocked: libc::c_int = 0;
         check(libc::ioctl(ours.as_raw_fd(), libc::TIOCSPTLCK, &unlocked))?;
         let theirs = OwnedFd::from_raw_fd(check(libc::ioctl(ours.as_raw_fd(), libc::TIOCGPTPEER, flags))?);
+        Ok((ours, theirs))
+    }
+}
+
+/// A pseudo-terminal that changes no byte. It gets the size of the terminal `like`.
+pub fn pseudo_terminal(like: RawFd) -> io::Result<(OwnedFd, OwnedFd)> {
+    let (ours, theirs) = terminal_pair()?;
+    // SAFETY: the descriptors are open; the structure is valid during the calls.
+    unsafe {
         let mut modes: libc::termios = std::mem::zeroed();
         check(libc::tcgetattr(theirs.as_raw_fd(), &mut modes))?;
         libc::cfmakeraw(&mut modes);
         check(libc::tcsetattr(theirs.as_raw_fd(), libc::TCSANOW, &modes))?;
+    }
+    copy_terminal_size(like, ours.as_raw_fd());
+    Ok((ours, theirs))
+}
+
+/// Gives a terminal the size of another one, if that is a terminal. The kernel tells its processes only of a change.
+pub fn copy_terminal_size(from: RawFd, to: RawFd) {
+    // SAFETY: the structure consists of integers, and is valid during the calls.
+    unsafe {
         let mut size: libc::winsize = std::mem::zeroed();
-        if libc::ioctl(like, libc::TIOCGWINSZ, &mut size) == 0 {
-            libc::ioctl(ours.as_raw_fd(), libc::TIOCSWINSZ, &size);
+        if libc::ioctl(from, libc::TIOCGWINSZ, &mut size) == 0 {
+            libc::ioctl(to, libc::TIOCSWINSZ, &size);
         }
-        Ok((ours, theirs))
+    }
+}
+
+/// Makes a terminal that of this session, of which this process must be the leader, and its stdin, stdout and stderr.
+pub fn use_terminal(terminal: &OwnedFd) -> io::Result<()> {
+    // SAFETY: plain numbers; the three descriptors are those of every program.
+    unsafe {
+        check(libc::ioctl(terminal.as_raw_fd(), libc::TIOCSCTTY, 0))?;
+        (0..3).try_for_each(|fd| check(libc::dup2(terminal.as_raw_fd(), fd)).map(drop))
+    }
+}
+
+/// A terminal that passes on each byte as it is typed, until the end of this value.
+pub struct RawMode {
+    terminal: RawFd,
+    before: libc::termios,
+}
+
+impl RawMode {
+    /// None if it is no terminal.
+    pub fn begin(terminal: RawFd) -> Option<RawMode> {
+        // SAFETY: the structure consists of integers, and is valid during the calls.
+        unsafe {
+            let mut before: libc::termios = std::mem::zeroed();
+            check(libc::tcgetattr(terminal, &mut before)).ok()?;
+            let mut modes = before;
+            libc::cfmakeraw(&mut modes);
+            check(libc::tcsetattr(terminal, libc::TCSANOW, &modes)).ok()?;
+            Some(RawMode { terminal, before })
+        }
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        // SAFETY: the modes are those that the terminal had.
+        unsafe { libc::tcsetattr(self.terminal, libc::TCSADRAIN, &self.before) };
     }
 }
 

@@ -60,6 +60,7 @@ pub enum Key {
     CheckHosts,
     Check,
     CheckReport,
+    Debug,
     Profile,
     Trace,
     CheckSuppress,
@@ -182,6 +183,13 @@ pub const GROUPS: [Group; 7] = [
                 &["check-suppress"],
                 &["FILE"],
                 "with --check, do not tell the findings that FILE names, one on each line",
+            ),
+            spec(
+                Key::Debug,
+                &["debug"],
+                &[],
+                "run each rank in gdb, in panes of tmux, windows of xterm or this terminal; `--debug=RANKS` only these, such as \
+                 0,2-3, while the others run on",
             ),
             spec(
                 Key::Profile,
