@@ -19,7 +19,7 @@ ifndef RUSTUP_TOOLCHAIN
 endif
 
 .PHONY: help demo test test-all install bench clean
-.PHONY: deps test-deps stage lint unit loom abi hot programs programs-hosts programs-hosts-all wrappers tools valgrind kills hosts hosts-sample
+.PHONY: deps test-deps stage lint unit loom abi hot programs programs-hosts programs-hosts-all wrappers tools valgrind valgrind-all kills hosts hosts-sample
 .PHONY: wheel deb dist packages
 .PHONY: mpi4py hosts-kills programs-hosts-ssh simulated miri soak foreign-abi foreign-abi-all
 
@@ -141,6 +141,10 @@ tools: stage
 valgrind: stage
 	cargo xtask test-programs --prefix $(STAGE) --valgrind pt2pt/sendrecv.c pt2pt/exchange.c pt2pt/fairness.c coll/floats.c rma/put_get.c
 
+# All test programs that end well in valgrind, at one small size each; takes hours.
+valgrind-all: stage
+	cargo xtask test-programs --prefix $(STAGE) --valgrind
+
 # Programs for the ABIs of MPICH and Open MPI: a sample of the test programs, and nearly all of them.
 foreign-abi: stage
 	tests/foreign-abi/run mpich $(STAGE) build/tests-mpich-abi
@@ -194,7 +198,7 @@ miri:
 	  echo 'miri: skipped, because no nightly toolchain with the component miri is installed'; \
 	fi
 
-test-all: test simulated miri foreign-abi-all programs-hosts-all programs-hosts-ssh hosts hosts-kills
+test-all: test valgrind-all simulated miri foreign-abi-all programs-hosts-all programs-hosts-ssh hosts hosts-kills
 
 soak: stage hosts-kills
 	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500 --survive 2000

@@ -1,5 +1,5 @@
 // hung PROGRAM-IS-READY: four ranks that wait for ever, with known messages and receives in their queues. Each rank prints its
-// process and the addresses of its buffers; rank 0 makes the file when all are there.
+// process and the addresses of its buffers and of its window; rank 0 makes the file when all are there.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +25,11 @@ int main(int argc, char **argv)
     MPI_Type_vector(4, 1, 3, MPI_INT, &column);
     MPI_Type_commit(&column);
 
+    MPI_Win win;
+    void *memory;
+    MPI_Win_allocate(4096 * (rank + 1), 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_set_name(win, "halo");
+
     int next = (rank + 1) % 4;
     MPI_Request requests[8];
     // Sends that nobody receives: a long one waits, short ones arrive.
@@ -40,7 +45,7 @@ int main(int argc, char **argv)
     MPI_Irecv(in[3], 16, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, strided, &requests[5]);
     MPI_Cancel(&requests[3]);
     MPI_Wait(&requests[3], MPI_STATUS_IGNORE);
-    printf("rank %d pid %d longer %p shorter %p in %p\n", rank, getpid(), (void *)longer, (void *)shorter, (void *)in);
+    printf("rank %d pid %d longer %p shorter %p in %p memory %p\n", rank, getpid(), (void *)longer, (void *)shorter, (void *)in, memory);
     fflush(stdout);
 
     // All messages have come to their queues when each rank has seen the last one that is sent to it.

@@ -87,6 +87,7 @@ const USUAL_NAME: &str =
 const FILES: &[(&str, &str)] = &[
     ("include/mpi.h", "include"),
     ("include/mpi-ext.h", "include"),
+    ("crates/oxmpi-msgq/gdb/libmpi_abi.so.1-gdb.py", "lib"),
     ("include/mpicxx.h", "include"),
     ("fortran/generated/mpif.h", "include"),
     ("fortran/generated/mpi.f90", "share/oxmpi/fortran"),

@@ -15,7 +15,7 @@ pub const SYMBOL: &str = "oxmpi_message_queues";
 pub const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI-MQ");
 
 /// The version of everything in this file.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the symbol names.
 #[repr(C)]
@@ -55,6 +55,8 @@ pub struct Layout {
     pub posted: PostedPlace,
     pub unexpected: UnexpectedPlace,
     pub ops: OpsPlace,
+    pub requests: RequestsPlace,
+    pub windows: WindowsPlace,
 }
 
 /// The communicators, in the state.
@@ -66,7 +68,8 @@ pub struct CommsPlace {
     /// A byte: the first two exist.
     pub has_world: u32,
     pub made: TablePlace,
-    /// In a communicator.
+    /// In a communicator; the handle is a word.
+    pub handle: u32,
     pub context: u32,
     pub rank: u32,
     pub group: u32,
@@ -136,6 +139,61 @@ pub struct OpsPlace {
     pub target: BufferPlace,
 }
 
+/// Requests, in the state.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RequestsPlace {
+    pub table: TablePlace,
+    /// In a request. The kind is a byte, one of [`RequestKind`].
+    pub kind: u32,
+    /// The kinds of the operation of one that was started, and of one that is persistent: bytes, of [`OperationKind`] or of a
+    /// value beyond them where there is none.
+    pub once: u32,
+    pub persistent: u32,
+    /// The number of a send or receive, after the byte of its kind.
+    pub operation: u32,
+}
+
+/// What a request is.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestKind {
+    Once,
+    Sent,
+    Persistent,
+    Generalized,
+}
+
+/// What a request was started for.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationKind {
+    Send,
+    Recv,
+    Exchange,
+    Flush,
+    Promise,
+    Sending,
+    Receiving,
+    File,
+    Done,
+}
+
+/// Windows, in the state.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowsPlace {
+    /// The objects are addresses of windows.
+    pub table: TablePlace,
+    /// In a window.
+    pub name: VecPlace,
+    pub rank: u32,
+    pub ranks: u32,
+    pub base: u32,
+    /// The address of its size (a word), unit and flavor (of four bytes each), in this order.
+    pub facts: u32,
+}
+
 /// The memory of a message.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -202,6 +260,13 @@ pub fn list_place<T: Copy>(offset: usize, element: T) -> (u32, u32, u32) {
     (word(1 - len), word(len), (probe.as_ptr().addr() - words[1 - len]) as u32)
 }
 
+/// The place of the length of a boxed slice at `offset`.
+pub fn slice_len_place(offset: usize) -> u32 {
+    let probe: Box<[u8]> = Box::from([0; 3]);
+    let words: [usize; 2] = words(&probe);
+    (offset + usize::from(words[1] == probe.len()) * size_of::<usize>()) as u32
+}
+
 /// Where the value is in an option that has one.
 pub fn inside_option<T>() -> usize {
     let none: Option<T> = None;
@@ -237,6 +302,10 @@ mod tests {
         let found: [usize; 2] = words(&list);
         assert_eq!(found[address as usize / 8] + skip as usize, list.as_ptr().addr());
         assert_eq!(found[len as usize / 8], 4);
+
+        let boxed: Box<[u8]> = Box::from([1, 2, 3, 4, 5]);
+        let found: [usize; 2] = words(&boxed);
+        assert_eq!(found[slice_len_place(0) as usize / 8], 5);
 
         assert_eq!(inside_option::<NonZeroU64>(), 0);
         assert_eq!(inside_option::<u64>(), 8);

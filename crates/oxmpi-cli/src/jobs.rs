@@ -55,6 +55,27 @@ pub fn whereabouts(of: &str, with_stacks: bool) -> (String, i32) {
     }
 }
 
+/// The process of a rank of a job, or why there is none.
+pub fn process_of(job: &str, rank: &str) -> Result<u32, (String, i32)> {
+    let number = |text: &str, what: &str| {
+        text.parse::<u32>().map_err(|_| (format!("oxmpi: `{text}` is no {what}; `oxmpi ps` lists the jobs\n"), 2))
+    };
+    let (pid, wanted) = (number(job, "process id")?, number(rank, "rank")? as usize);
+    let job = open(pid).map_err(|error| (format!("oxmpi: {}\n", refusal(pid, &error)), 1))?;
+    let ranks = job.ranks();
+    match ranks.iter().find(|rank| rank.number == wanted) {
+        Some(rank) => Ok(rank.pid),
+        None => {
+            let there: Vec<String> = ranks.iter().map(|rank| rank.number.to_string()).collect();
+            let there = if there.is_empty() { "none".into() } else { there.join(", ") };
+            let text = format!(
+                "oxmpi: the job of process {pid} has no rank {wanted} on this machine that has called MPI_Init (these have: {there})\n"
+            );
+            Err((text, 1))
+        }
+    }
+}
+
 fn refusal(pid: u32, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => format!("process {pid} belongs to another user"),
@@ -206,6 +227,9 @@ mod tests {
         segment.rank(1).pid.store(std::process::id(), Relaxed);
         let found = open(std::process::id()).unwrap();
         assert_eq!(found.ranks().iter().map(|rank| rank.slot).collect::<Vec<_>>(), [1]);
+        assert_eq!(process_of(&own, "1").ok(), Some(std::process::id()));
+        assert!(process_of(&own, "9").unwrap_err().0.contains("has no rank 9 "));
+        assert_eq!(process_of(&own, "x").unwrap_err().1, 2);
         let text = found.describe(false);
         assert!(text.contains("(2 ranks on this machine") && text.contains("1 ranks before MPI_Init"), "{text}");
     }

@@ -1,5 +1,5 @@
 //! The command `oxmpi`: describes this installation (`info`), checks the machine (`doctor`), says how
-//! a program will run (`explain`), lists jobs (`ps`) and says where their ranks are (`where`), shows manual pages (`man`), makes the Fortran modules for a compiler
+//! a program will run (`explain`), lists jobs (`ps`) and says where their ranks are (`where`), attaches gdb to one (`gdb`), shows manual pages (`man`), makes the Fortran modules for a compiler
 //! (`fortran`), and serves published names to jobs on several machines (`nameserver`).
 //!
 //! Only `fortran` changes the installation. Only `doctor` starts a job, of two ranks, to see
@@ -9,6 +9,7 @@ mod doctor;
 mod explain;
 mod fabrics;
 mod fortran;
+mod gdb;
 mod info;
 mod jobs;
 mod man;
@@ -32,6 +33,7 @@ Usage: oxmpi info                    show the version, the folder and the functi
        oxmpi ps                      list the jobs of mpirun on this machine
        oxmpi where PID               say where the ranks of a job are: the process of its mpirun, or of a rank
        oxmpi where --stacks PID      also say which functions they are in (with gdb, which stops each for a moment)
+       oxmpi gdb PID RANK            attach gdb to a rank of a job: the process of its mpirun, or of a rank, and the rank
        oxmpi man NAME                show the manual page of a function or command: oxmpi man MPI_Send
        oxmpi fortran                 make the modules mpi and mpi_f08 for your Fortran compiler
        oxmpi fortran --fc COMPILER   make the modules for another Fortran compiler
@@ -73,13 +75,14 @@ fn main() {
         ["ps"] => jobs::list(),
         ["where", pid] if !pid.starts_with('-') => jobs::whereabouts(pid, false),
         ["where", "--stacks", pid] | ["where", pid, "--stacks"] => jobs::whereabouts(pid, true),
+        ["gdb", job, rank] if !job.starts_with('-') => gdb::attach(job, rank),
         ["man", name] if !name.starts_with('-') => man::page(name),
         ["fortran"] => fortran::build(None),
         ["fortran", "--fc", compiler] => fortran::build(Some(compiler)),
         ["nameserver", ref options @ ..] if !matches!(options, ["--help" | "-h"]) => nameserver::serve(options),
         ["--version" | "-V" | "version"] => (format!("oxmpi (OxMPI) {}\n", env!("CARGO_PKG_VERSION")), 0),
         ["--help" | "-h" | "help"]
-        | ["info" | "doctor" | "explain" | "fortran" | "man" | "nameserver" | "ps" | "where", "--help" | "-h"] => {
+        | ["info" | "doctor" | "explain" | "fortran" | "gdb" | "man" | "nameserver" | "ps" | "where", "--help" | "-h"] => {
             (HELP.into(), 0)
         }
         // Internal: the processes that `doctor` starts for its tests.
@@ -93,12 +96,12 @@ fn main() {
         }
         [first, ..] => {
             let what = match words.last() {
-                Some(last) if matches!(first, "info" | "doctor" | "explain" | "fortran" | "man" | "ps" | "where") => {
+                Some(last) if matches!(first, "info" | "doctor" | "explain" | "fortran" | "gdb" | "man" | "ps" | "where") => {
                     format!("`oxmpi {first}` does not take `{last}`")
                 }
                 _ => {
                     format!(
-                        "there is no command `{first}`; the commands are info, doctor, explain, ps, where, man, fortran and nameserver"
+                        "there is no command `{first}`; the commands are info, doctor, explain, ps, where, gdb, man, fortran and nameserver"
                     )
                 }
             };

@@ -102,6 +102,7 @@ impl Comms {
             own: (offset + offset_of!(Comms, own)) as u32,
             has_world: (offset + offset_of!(Comms, has_world)) as u32,
             made: SlotTable::<Comm>::place(offset + offset_of!(Comms, made)),
+            handle: offset_of!(Comm, handle) as u32,
             context: offset_of!(Comm, context) as u32,
             rank: offset_of!(Comm, rank) as u32,
             group: offset_of!(Comm, group) as u32,

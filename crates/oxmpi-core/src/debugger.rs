@@ -4,6 +4,8 @@
 use crate::comm::Comms;
 use crate::engine::Engine;
 use crate::process::Process;
+use crate::request::Request;
+use crate::window::Win;
 use oxmpi_base::ids::WorldRank;
 use oxmpi_base::message_queues::{Layout, Published};
 use oxmpi_base::orphan;
@@ -64,6 +66,8 @@ fn layout(process: &Process, address: usize) -> Layout {
         posted,
         unexpected,
         ops,
+        requests: Request::place(offset_of!(Process, requests)),
+        windows: Win::place(offset_of!(Process, windows)),
     }
 }
 

@@ -10,7 +10,10 @@ use crate::partitioned::{Incoming, Outgoing, Receiving, Sending, lock};
 use oxmpi_abi::callbacks::{GrequestCancelFn, GrequestFreeFn, GrequestQueryFn};
 use oxmpi_abi::handle::{self, Comm};
 use oxmpi_abi::{Error, Status};
+use oxmpi_base::message_queues::{OperationKind, RequestKind, RequestsPlace, inside_option};
+use oxmpi_base::slots::SlotTable;
 use oxmpi_datatype::{OwnedBytes, Source, Target};
+use std::mem::{align_of, offset_of, size_of};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -20,32 +23,53 @@ pub struct Request {
     pub body: Body,
 }
 
+impl Request {
+    /// Where a debugger finds the requests of a table at `offset`.
+    pub fn place(offset: usize) -> RequestsPlace {
+        /// What `repr(u8)` promises for a variant.
+        #[repr(C)]
+        struct Persistent(u8, Box<Start>, Option<Active>);
+        // Nothing but a value of the kind tells an operation from none.
+        const { assert!(size_of::<Option<Active>>() == size_of::<Active>()) };
+        let kind = offset_of!(Request, body);
+        RequestsPlace {
+            table: SlotTable::<Request>::place(offset),
+            kind: kind as u32,
+            once: (kind + align_of::<Active>()) as u32,
+            persistent: (kind + offset_of!(Persistent, 2) + inside_option::<Active>()) as u32,
+            operation: align_of::<OpId>() as u32,
+        }
+    }
+}
+
+#[repr(u8)]
 pub enum Body {
-    Once(Active),
+    Once(Active) = RequestKind::Once as u8,
     /// A send that was complete when it was started. One permanent request stands for all of them.
-    Sent,
+    Sent = RequestKind::Sent as u8,
     /// Can be started repeatedly; `None` while inactive.
-    Persistent(Box<Start>, Option<Active>),
-    Generalized(Box<Generalized>),
+    Persistent(Box<Start>, Option<Active>) = RequestKind::Persistent as u8,
+    Generalized(Box<Generalized>) = RequestKind::Generalized as u8,
 }
 
 /// An operation that was started.
+#[repr(u8)]
 pub enum Active {
-    Send(OpId),
-    Recv(OpId),
+    Send(OpId) = OperationKind::Send as u8,
+    Recv(OpId) = OperationKind::Recv as u8,
     /// A send and a receive that complete together, as in `MPI_Isendrecv`; the status is the receive's.
-    Exchange(Box<Exchange>),
+    Exchange(Box<Exchange>) = OperationKind::Exchange as u8,
     /// Waits until the messages before a mark have left a buffer.
-    Flush(PoolId, u64),
+    Flush(PoolId, u64) = OperationKind::Flush as u8,
     /// Something that progress completes by itself: done when the cell has its outcome.
-    Promise(Promise),
+    Promise(Promise) = OperationKind::Promise as u8,
     /// A partitioned send or receive.
-    Sending(Box<Sending>),
-    Receiving(Arc<Mutex<Receiving>>),
+    Sending(Box<Sending>) = OperationKind::Sending as u8,
+    Receiving(Arc<Mutex<Receiving>>) = OperationKind::Receiving as u8,
     /// An access to a file.
-    File(Arc<FileAccess>),
+    File(Arc<FileAccess>) = OperationKind::File as u8,
     /// Complete from the start.
-    Done(Outcome),
+    Done(Outcome) = OperationKind::Done as u8,
 }
 
 /// The outcome of something that progress completes by itself: unknown until it has ended, then its error if there was one.

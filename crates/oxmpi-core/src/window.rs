@@ -6,8 +6,11 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Errhandler;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
+use oxmpi_base::message_queues::{VecPlace, WindowsPlace};
+use oxmpi_base::slots::SlotTable;
 use oxmpi_rma::Window;
 use oxmpi_transport::NodeMemory;
+use std::mem::offset_of;
 use std::sync::Arc;
 
 pub struct Win {
@@ -23,6 +26,13 @@ pub struct Win {
 }
 
 impl Win {
+    /// Where a debugger finds the windows of a table at `offset`.
+    pub fn place(offset: usize) -> WindowsPlace {
+        let [rank, ranks, base, facts] = Window::places().map(|place| offset_of!(Win, window) as u32 + place);
+        let (table, name) = (SlotTable::<Box<Win>>::place(offset), VecPlace::at::<u8>(offset_of!(Win, name)));
+        WindowsPlace { table, name, rank, ranks, base, facts }
+    }
+
     /// Its name in error texts.
     pub fn describe(&self) -> String {
         match self.name.is_empty() {

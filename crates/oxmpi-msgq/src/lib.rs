@@ -4,7 +4,10 @@
 //! ```text
 //! lib.rs         the functions that a debugger calls
 //!    |
+//! text.rs        what the commands of gdb show
+//!    |
 //! queues.rs      communicators and queues, by the description in the rank (oxmpi-base, message_queues.rs)
+//! objects.rs     requests and windows, in the same way
 //!    |
 //! memory.rs      the rank's memory, through the debugger
 //! interface.rs   types of C
@@ -14,7 +17,9 @@
 
 mod interface;
 mod memory;
+mod objects;
 mod queues;
+mod text;
 
 use interface::*;
 use memory::{Memory, Trouble};

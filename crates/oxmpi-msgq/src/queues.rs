@@ -10,9 +10,10 @@ const ANY_SOURCE: i32 = oxmpi_abi::constants::MPI_ANY_SOURCE;
 const ANY_TAG: i32 = oxmpi_abi::constants::MPI_ANY_TAG;
 
 /// Bytes of a name that are shown.
-const NAME: u64 = 63;
+pub const NAME: u64 = 63;
 
 pub struct Comm {
+    pub handle: u64,
     pub context: u32,
     pub rank: i32,
     pub name: Vec<u8>,
@@ -28,6 +29,8 @@ impl Comm {
 
 /// One message or receive; nothing for any rank or tag.
 pub struct Operation {
+    /// Among the operations under way; 0 for a message that has arrived.
+    pub number: u64,
     pub rank: Option<i32>,
     pub tag: Option<i32>,
     pub bytes: u64,
@@ -42,6 +45,10 @@ pub struct Rank {
 }
 
 impl Rank {
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
     /// Reads the description. `None`: MPI has not started, or the library has another version than this one.
     pub fn read(memory: &dyn Memory, symbol: u64) -> Result<Option<Rank>> {
         let head: [u8; 24] = read(memory, symbol)?;
@@ -98,7 +105,7 @@ impl Rank {
         if name.is_empty() {
             name = format!("context {context}").into_bytes();
         }
-        Ok(Comm { context, rank, name, members })
+        Ok(Comm { handle: word(memory, at(address, place.handle)?)?, context, rank, name, members })
     }
 
     fn members(&self, memory: &dyn Memory, address: u64) -> Result<Vec<Peer>> {
@@ -144,14 +151,15 @@ impl Rank {
             if context != comm.context {
                 continue;
             }
-            let entry = entries.get(word(memory, address)? >> 32)?;
+            let number = word(memory, address)? >> 32;
+            let entry = entries.get(number)?;
             if u32::from(byte(memory, at(entry, self.layout.ops.kind)?)?) != self.layout.ops.recv {
                 return Err(Trouble::Damaged);
             }
             let (buffer, bytes) = self.buffer(memory, entry, &self.layout.ops.target)?;
             let (rank, tag) = ((source != ANY_SOURCE).then_some(source), (tag != ANY_TAG).then_some(tag));
             let order = (word(memory, sequence.get(slot)?)?, slot);
-            found.insert(order, Operation { rank, tag, bytes, buffer: Some(buffer) });
+            found.insert(order, Operation { number, rank, tag, bytes, buffer: Some(buffer) });
         }
         Ok(found.into_values().collect())
     }
@@ -170,7 +178,7 @@ impl Rank {
             let (context, source, tag) = self.pattern(memory, envelopes.get(slot)?)?;
             if context == comm.context {
                 let bytes = word(memory, at(message, place.bytes)?)?;
-                found.push(Operation { rank: Some(source), tag: Some(tag), bytes, buffer: None });
+                found.push(Operation { number: 0, rank: Some(source), tag: Some(tag), bytes, buffer: None });
             }
             slot = u64::from(half(memory, at(order.get(slot)?, place.newer)?)?);
         }
@@ -181,13 +189,14 @@ impl Rank {
     pub fn sends(&self, memory: &dyn Memory, comm: &Comm) -> Result<Vec<Operation>> {
         let place = &self.layout.ops;
         let mut found = Vec::new();
-        Elements::of(memory, self.layout.process, place.entries)?.each(memory, |_, entry| {
+        Elements::of(memory, self.layout.process, place.entries)?.each(memory, |number, entry| {
             let is_send = u32::from(entry.byte(place.kind)?) == place.send;
             if !is_send || entry.half(place.context)? != comm.context {
                 return Ok(());
             }
             let peer = Peer::from_source(entry.half(place.peer)? as i32).ok_or(Trouble::Damaged)?;
             found.push(Operation {
+                number,
                 rank: comm.position(peer).map(|rank| rank as i32),
                 tag: Some(entry.half(place.tag)? as i32),
                 bytes: entry.word(place.source.bytes)?,
@@ -212,7 +221,7 @@ impl Rank {
 }
 
 /// The live objects of a table: their slots and their addresses.
-fn objects(memory: &dyn Memory, holder: u64, place: &TablePlace) -> Result<Vec<(u64, u64)>> {
+pub fn objects(memory: &dyn Memory, holder: u64, place: &TablePlace) -> Result<Vec<(u64, u64)>> {
     let slots = Elements::of(memory, holder, place.slots)?;
     let mut live = Vec::new();
     slots.each(memory, |index, slot| {

@@ -38,8 +38,10 @@ use epoch::{Access, Exposure, Open};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::{Area, Mapping};
+use oxmpi_base::message_queues::slice_len_place;
 use oxmpi_base::{stripe, valgrind};
 use oxmpi_transport::{NodeMemory, Peer};
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
 /// Where the memory of a window comes from.
@@ -232,6 +234,14 @@ pub struct WindowSpec {
 pub type Ends = Box<dyn Fn(usize) -> bool + Send + Sync>;
 
 impl Window {
+    /// Where a debugger finds, in a window, its own rank, the number of ranks, the address of its memory, and the address of
+    /// its facts.
+    pub fn places() -> [u32; 4] {
+        let ranks = slice_len_place(offset_of!(Window, targets));
+        let word = |place: usize| place as u32;
+        [word(offset_of!(Window, rank)), ranks, word(offset_of!(Window, base)), word(offset_of!(Window, facts))]
+    }
+
     /// Whether a rank has ended, in a job that goes on.
     #[cold]
     pub(crate) fn is_gone(&self, rank: usize) -> bool {
