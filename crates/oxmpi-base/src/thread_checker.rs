@@ -93,7 +93,8 @@ fn ignore_own_variables() {
             (object.dlpi_addr as usize, std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into()))
         };
         let parts = || headers.iter().filter(|part| part.p_type == libc::PT_LOAD);
-        let holds = |part: &libc::Elf64_Phdr| (own as usize).wrapping_sub(base + part.p_vaddr as usize) < part.p_memsz as usize;
+        let holds =
+            |part: &libc::Elf64_Phdr| (own as usize).wrapping_sub(base + part.p_vaddr as usize) < part.p_memsz as usize;
         if !parts().any(holds) {
             return 0;
         }

@@ -14,8 +14,8 @@ const MEMCHECK: usize = (b'M' as usize) << 24 | (b'C' as usize) << 16;
 const CHECK_DEFINED: usize = MEMCHECK + 5;
 const MAKE_DEFINED: usize = MEMCHECK + 11;
 
-/// Finds out whether memcheck interprets this process. Other tools of valgrind have nothing to be told, and shall see the
-/// library as it is: nobody but memcheck answers this request.
+/// Finds out whether memcheck interprets this process: no other tool of valgrind answers this request. Checkers of threads are
+/// told other things (`thread_checker.rs`).
 pub fn detect() -> bool {
     let byte = 0u8;
     let is_on = request(MAKE_DEFINED, &raw const byte as usize, 1) != 0;

@@ -82,9 +82,10 @@ fn main() {
         ["nameserver", ref options @ ..] if !matches!(options, ["--help" | "-h"]) => nameserver::serve(options),
         ["--version" | "-V" | "version"] => (format!("oxmpi (OxMPI) {}\n", env!("CARGO_PKG_VERSION")), 0),
         ["--help" | "-h" | "help"]
-        | ["info" | "doctor" | "explain" | "fortran" | "gdb" | "man" | "nameserver" | "ps" | "where", "--help" | "-h"] => {
-            (HELP.into(), 0)
-        }
+        | [
+            "info" | "doctor" | "explain" | "fortran" | "gdb" | "man" | "nameserver" | "ps" | "where",
+            "--help" | "-h",
+        ] => (HELP.into(), 0),
         // Internal: the processes that `doctor` starts for its tests.
         [peers::HOST] => peers::host(),
         [trial::RANK] => trial::rank(),
@@ -96,7 +97,9 @@ fn main() {
         }
         [first, ..] => {
             let what = match words.last() {
-                Some(last) if matches!(first, "info" | "doctor" | "explain" | "fortran" | "gdb" | "man" | "ps" | "where") => {
+                Some(last)
+                    if matches!(first, "info" | "doctor" | "explain" | "fortran" | "gdb" | "man" | "ps" | "where") =>
+                {
                     format!("`oxmpi {first}` does not take `{last}`")
                 }
                 _ => {

@@ -14,8 +14,8 @@ use oxmpi_agent::one_sided::Workers;
 use oxmpi_boot::spawned::Message;
 
 use crate::deadlock::{self, Deadlocks, Found, Look};
-use crate::debug::Debugger;
 use crate::deaths;
+use crate::debug::Debugger;
 use crate::findings::Findings;
 use crate::input::Input;
 use crate::mpir;

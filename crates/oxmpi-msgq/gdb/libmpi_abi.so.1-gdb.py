@@ -40,15 +40,14 @@ class Reader:
 
     def show(self, what):
         """The text about one kind of objects of the rank that gdb looks at."""
-        symbol = gdb.lookup_static_symbol("oxmpi_message_queues") or gdb.lookup_global_symbol("oxmpi_message_queues")
-        if symbol is not None:
-            address = int(symbol.value().address)
-        else:
-            # The library has lines, but no information about variables.
-            try:
-                address = int(gdb.parse_and_eval("(unsigned long)&oxmpi_message_queues"))
-            except gdb.error as error:
-                raise gdb.GdbError("the program does not use OxMPI, or has not started: %s" % error)
+        # The words of this command do not depend on the language of the function that gdb looks at.
+        try:
+            found = re.search(r"0x[0-9a-f]+", gdb.execute("info address oxmpi_message_queues", to_string=True))
+        except gdb.error:
+            found = None
+        if not found:
+            raise gdb.GdbError("the program does not use OxMPI, or has not started")
+        address = int(found[0], 16)
         result = self.library.oxmpi_show(self.fetch, address, what.encode(), self.text, ROOM)
         if result != 0:
             raise gdb.GdbError(self.library.mqs_dll_error_string(result).decode())

@@ -74,7 +74,11 @@ fn show(memory: &dyn Memory, symbol: u64, what: &[u8]) -> Answer<String> {
             rank.windows(memory)?.iter().try_for_each(|window| {
                 let name = String::from_utf8_lossy(&window.name);
                 let name = if name.is_empty() { "window" } else { &name };
-                writeln!(text, "{:#x} {name}: rank {} of {}, {} bytes", window.handle, window.rank, window.ranks, window.bytes)
+                writeln!(
+                    text,
+                    "{:#x} {name}: rank {} of {}, {} bytes",
+                    window.handle, window.rank, window.ranks, window.bytes
+                )
             })
         }
         _ => return Err(WRONG_CALL),

@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn ranks_are_those_of_the_job() {
-        let ranks = |text: Option<&str>, size| Wanted::parse(text.map(String::from)).and_then(|wanted| wanted.ranks(size));
+        let ranks =
+            |text: Option<&str>, size| Wanted::parse(text.map(String::from)).and_then(|wanted| wanted.ranks(size));
         assert_eq!(ranks(None, 3), Ok(vec![0, 1, 2]));
         assert_eq!(ranks(Some("all"), 2), Ok(vec![0, 1]));
         assert_eq!(ranks(Some("0,2-3"), 4), Ok(vec![0, 2, 3]));
