@@ -43,6 +43,7 @@ pub mod socket;
 pub mod steal_table;
 pub mod stripe;
 mod sync;
+pub mod terminal;
 pub mod thread_checker;
 pub mod thread_number;
 pub mod trust;

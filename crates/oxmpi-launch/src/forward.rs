@@ -9,6 +9,7 @@ use oxmpi_agent::channel::Channel;
 use oxmpi_agent::frame::{BadFrame, Class, Credit};
 use oxmpi_agent::message::{OUTPUT_HEAD, output_head};
 use oxmpi_base::limits;
+use oxmpi_base::terminal;
 
 use crate::input::FedInput;
 use crate::start::{Refusal, cannot};
@@ -137,7 +138,7 @@ impl Wires for AgentWires<'_> {
             _ => None,
         };
         let stdin = self.stdin.as_ref().map_or(self.nothing.as_raw_fd(), AsRawFd::as_raw_fd);
-        let terminal = if self.terminal { sys::pseudo_terminal(-1).ok() } else { None };
+        let terminal = if self.terminal { terminal::raw_pair(-1).ok() } else { None };
         let (read, write) = terminal.map_or_else(sys::pipe, Ok).map_err(no_pipe)?;
         let out = write.as_raw_fd();
         self.current.push((read, write));

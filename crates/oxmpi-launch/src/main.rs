@@ -19,6 +19,7 @@ mod deadlock;
 mod deadlock_mode;
 mod deaths;
 mod debug;
+mod debug_options;
 mod diagnose;
 mod environ;
 mod findings;
@@ -105,10 +106,10 @@ fn main() {
     if arguments.first().is_some_and(|first| first == pbs::OPTION) {
         std::process::exit(agent::run(agent::Start::OfJob));
     }
-    if arguments.first().is_some_and(|first| first == debug::rank::OPTION) {
+    if arguments.first().is_some_and(|first| first == debug_options::RANK) {
         std::process::exit(debug::rank::run(&arguments));
     }
-    if arguments.first().is_some_and(|first| first == debug::view::OPTION) {
+    if arguments.first().is_some_and(|first| first == debug_options::VIEW) {
         std::process::exit(debug::view::run(&arguments));
     }
     // Treated as the first option, so that an option on the command line overrides it.

@@ -22,7 +22,7 @@ use oxmpi_boot::nodes::NodeTable;
 use oxmpi_transport::tcp::connect::pair;
 use oxmpi_verdict::Resting;
 
-use crate::debug::Debugger;
+use crate::debug_options::Debugger;
 use crate::environ;
 use crate::hosts;
 use crate::input::Input;

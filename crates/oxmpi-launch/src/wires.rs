@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use oxmpi_base::limits;
+use oxmpi_base::{limits, terminal};
 
 use crate::input::Source;
 use crate::options::Settings;
@@ -91,7 +91,7 @@ impl<'a> OwnWires<'a> {
         }
         // On a terminal, a program flushes each line; into a pipe, often only at its end.
         let terminal = match channel {
-            Channel::Stdout if self.terminal && outlet.shown => sys::pseudo_terminal(1).ok(),
+            Channel::Stdout if self.terminal && outlet.shown => terminal::raw_pair(1).ok(),
             _ => None,
         };
         let (read, write) = terminal.map_or_else(sys::pipe, Ok).map_err(no_pipe)?;

@@ -14,54 +14,13 @@ pub mod rank;
 mod screen;
 pub mod view;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::Child;
 
-use oxmpi_base::cpus::CpuSet;
-use oxmpi_boot::compat;
-
 use crate::deadlock_mode::Mode;
+use crate::debug_options::{Debugger, Screen};
 use crate::options::{Block, Request, Stdin};
 use crate::program;
 use crate::start::{self, Refusal};
-use screen::Screen;
-
-/// The ranks that the user named.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    All,
-    Ranks(Vec<usize>),
-}
-
-impl Wanted {
-    pub fn parse(text: Option<String>) -> Result<Wanted, String> {
-        match text.as_deref() {
-            None | Some("all") => Ok(Wanted::All),
-            Some(list) => match CpuSet::parse(list).filter(|ranks| !ranks.is_empty()) {
-                Some(ranks) => Ok(Wanted::Ranks(ranks.iter().collect())),
-                None => Err(format!("--debug: `{list}` is neither a rank, a list such as 0,2-3, nor `all`")),
-            },
-        }
-    }
-
-    /// The ranks, in a job of this size.
-    fn ranks(&self, size: usize) -> Result<Vec<usize>, String> {
-        let Wanted::Ranks(ranks) = self else { return Ok((0..size).collect()) };
-        match ranks.iter().find(|&&rank| rank >= size) {
-            Some(rank) => Err(format!("--debug: there is no rank {rank}; the job has ranks 0 to {}", size - 1)),
-            None => Ok(ranks.clone()),
-        }
-    }
-}
-
-/// All that is needed for it.
-#[derive(Debug)]
-pub struct Debugger {
-    ranks: Vec<usize>,
-    gdb: PathBuf,
-    screen: Screen,
-}
 
 /// What comes after the checks.
 pub enum Next {
@@ -85,7 +44,7 @@ pub fn prepare(request: &mut Request) -> Result<Next, Refusal> {
     let gdb = Block { program: "gdb".into(), ..Block::default() };
     let gdb = program::find(&gdb)
         .map_err(|error| Refusal { text: format!("--debug needs gdb: {}", error.text), status: error.status })?;
-    let screen = Screen::choose().map_err(refuse)?;
+    let screen = screen::choose().map_err(refuse)?;
     if screen == Screen::OwnTmux {
         return screen::run_in_tmux().map(Next::HasRun).map_err(refuse);
     }
@@ -108,41 +67,7 @@ pub fn prepare(request: &mut Request) -> Result<Next, Refusal> {
     Ok(Next::Run)
 }
 
-impl Debugger {
-    pub fn has(&self, rank: usize) -> bool {
-        self.ranks.contains(&rank)
-    }
-
-    /// The arguments of `mpirun` itself, by which the process of a rank becomes gdb; the program and its own come after them.
-    pub fn arguments(&self, rank: usize) -> Vec<OsString> {
-        let mut words = vec!["mpirun".into(), rank::OPTION.into(), screen::door(std::process::id(), rank).into()];
-        words.push(self.gdb.clone().into());
-        words.push("-q".into());
-        let load = format!("add-auto-load-safe-path {}", compat::own_libraries().display());
-        let prompt = format!("set prompt (gdb {rank}) ");
-        words.extend(["-iex", &load, "-ex", &prompt, "--args"].map(OsString::from));
-        words
-    }
-
-    /// Opens the screens. The ranks have been started, and wait for them.
-    pub fn open(&self) -> Result<Vec<Child>, String> {
-        self.screen.open(&self.ranks)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_are_those_of_the_job() {
-        let ranks =
-            |text: Option<&str>, size| Wanted::parse(text.map(String::from)).and_then(|wanted| wanted.ranks(size));
-        assert_eq!(ranks(None, 3), Ok(vec![0, 1, 2]));
-        assert_eq!(ranks(Some("all"), 2), Ok(vec![0, 1]));
-        assert_eq!(ranks(Some("0,2-3"), 4), Ok(vec![0, 2, 3]));
-        assert_eq!(ranks(Some("9"), 4).unwrap_err(), "--debug: there is no rank 9; the job has ranks 0 to 3");
-        assert!(ranks(Some("x"), 4).unwrap_err().contains("`x`"));
-        assert!(ranks(Some(""), 4).is_err());
-    }
+/// Opens the screens. The ranks have been started, and wait for them.
+pub fn open(debugger: Option<&Debugger>) -> Result<Vec<Child>, String> {
+    debugger.map_or(Ok(Vec::new()), |debugger| screen::open(debugger.screen, &debugger.ranks))
 }

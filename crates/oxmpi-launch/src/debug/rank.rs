@@ -9,11 +9,9 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use oxmpi_base::socket;
+use oxmpi_base::{socket, terminal};
 
 use crate::sys;
-
-pub const OPTION: &str = "--debugged-rank";
 
 /// Becomes the command. The arguments: the option, the name under which the screen finds this process, and the command.
 /// Returns only if that fails.
@@ -28,14 +26,14 @@ pub fn run(arguments: &[OsString]) -> i32 {
 }
 
 fn take_terminal(name: &[u8]) -> io::Result<()> {
-    let (ours, theirs) = sys::terminal_pair()?;
+    let (ours, theirs) = terminal::pair()?;
     let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
     loop {
         let (screen, _) = listener.accept()?;
         // Everybody on this machine can connect.
         if socket::peer_process(screen.as_fd())?.user == sys::own_user() {
             socket::send_with_fd(screen.as_fd(), &[0], ours.as_fd())?;
-            return sys::use_terminal(&theirs);
+            return terminal::become_own(&theirs);
         }
     }
 }

@@ -5,22 +5,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
-use crate::debug::view;
+use crate::debug_options::{self, Screen};
 use crate::options::Block;
 use crate::program;
 use crate::sys;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Screen {
-    /// Panes beside that of `mpirun`, which runs in tmux.
-    Panes,
-    /// The same in a tmux that is started for it.
-    OwnTmux,
-    /// A window for each rank.
-    Xterm,
-    /// The terminal of `mpirun` shows one rank at a time.
-    Here,
-}
 
 /// What decides about it.
 struct Surroundings {
@@ -30,41 +18,34 @@ struct Surroundings {
     has_terminal: bool,
 }
 
-/// The name of the socket at which the process of a rank waits for its screen. It is in no folder, so nothing is left behind.
-pub fn door(mpirun: u32, rank: usize) -> String {
-    format!("oxmpi-debug-{mpirun}-{rank}")
+pub fn choose() -> Result<Screen, String> {
+    let has = |name: &str| program::find(&Block { program: name.into(), ..Block::default() }).is_ok();
+    let given = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let has_tmux = has("tmux");
+    best(&Surroundings {
+        in_tmux: has_tmux && given("TMUX") && given("TMUX_PANE"),
+        has_tmux,
+        has_xterm: given("DISPLAY") && has("xterm"),
+        has_terminal: sys::is_terminal(0) && sys::is_terminal(1),
+    })
 }
 
-impl Screen {
-    pub fn choose() -> Result<Screen, String> {
-        let has = |name: &str| program::find(&Block { program: name.into(), ..Block::default() }).is_ok();
-        let given = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let has_tmux = has("tmux");
-        Screen::of(&Surroundings {
-            in_tmux: has_tmux && given("TMUX") && given("TMUX_PANE"),
-            has_tmux,
-            has_xterm: given("DISPLAY") && has("xterm"),
-            has_terminal: sys::is_terminal(0) && sys::is_terminal(1),
-        })
+fn best(around: &Surroundings) -> Result<Screen, String> {
+    match around {
+        Surroundings { in_tmux: true, .. } => Ok(Screen::Panes),
+        Surroundings { has_tmux: true, has_terminal: true, .. } => Ok(Screen::OwnTmux),
+        Surroundings { has_xterm: true, .. } => Ok(Screen::Xterm),
+        Surroundings { has_terminal: true, .. } => Ok(Screen::Here),
+        _ => Err("--debug needs a terminal, or xterm with DISPLAY, to show gdb".into()),
     }
+}
 
-    fn of(around: &Surroundings) -> Result<Screen, String> {
-        match around {
-            Surroundings { in_tmux: true, .. } => Ok(Screen::Panes),
-            Surroundings { has_tmux: true, has_terminal: true, .. } => Ok(Screen::OwnTmux),
-            Surroundings { has_xterm: true, .. } => Ok(Screen::Xterm),
-            Surroundings { has_terminal: true, .. } => Ok(Screen::Here),
-            _ => Err("--debug needs a terminal, or xterm with DISPLAY, to show gdb".into()),
-        }
-    }
-
-    /// Opens the screens of the ranks; the children that show them.
-    pub fn open(self, ranks: &[usize]) -> Result<Vec<Child>, String> {
-        match self {
-            Screen::Panes | Screen::OwnTmux => ranks.iter().try_for_each(|&rank| pane(rank)).map(|()| Vec::new()),
-            Screen::Xterm => ranks.iter().map(|&rank| window(rank)).collect(),
-            Screen::Here => Ok(vec![start(Command::new(own_path()).args(viewer(ranks)))?]),
-        }
+/// Opens the screens of the ranks; the children that show them.
+pub fn open(screen: Screen, ranks: &[usize]) -> Result<Vec<Child>, String> {
+    match screen {
+        Screen::Panes | Screen::OwnTmux => ranks.iter().try_for_each(|&rank| pane(rank)).map(|()| Vec::new()),
+        Screen::Xterm => ranks.iter().map(|&rank| window(rank)).collect(),
+        Screen::Here => Ok(vec![start(Command::new(own_path()).args(viewer(ranks)))?]),
     }
 }
 
@@ -72,7 +53,7 @@ impl Screen {
 fn viewer(ranks: &[usize]) -> Vec<OsString> {
     let own = std::process::id();
     let numbers = std::iter::once(own.to_string()).chain(ranks.iter().map(usize::to_string));
-    std::iter::once(view::OPTION.into()).chain(numbers.map(OsString::from)).collect()
+    std::iter::once(debug_options::VIEW.into()).chain(numbers.map(OsString::from)).collect()
 }
 
 fn own_path() -> PathBuf {
@@ -129,7 +110,7 @@ mod tests {
     #[test]
     fn the_best_screen_is_chosen() {
         let of = |in_tmux, has_tmux, has_xterm, has_terminal| {
-            Screen::of(&Surroundings { in_tmux, has_tmux, has_xterm, has_terminal })
+            best(&Surroundings { in_tmux, has_tmux, has_xterm, has_terminal })
         };
         assert_eq!(of(true, true, true, true), Ok(Screen::Panes));
         assert_eq!(of(true, true, false, false), Ok(Screen::Panes));

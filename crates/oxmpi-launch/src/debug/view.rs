@@ -12,11 +12,10 @@ use std::thread;
 use std::time::Duration;
 
 use oxmpi_base::socket;
+use oxmpi_base::terminal::{self, RawMode};
 
-use crate::debug::screen;
-use crate::sys::{self, RawMode};
-
-pub const OPTION: &str = "--debugger-view";
+use crate::debug_options;
+use crate::sys;
 
 /// Ctrl-]: show the next rank.
 const NEXT: u8 = 0x1d;
@@ -48,7 +47,7 @@ struct Shown {
 impl Shown {
     /// Takes the terminal of a rank; none when the job ends before.
     fn connect(mpirun: u32, rank: usize) -> Option<Shown> {
-        let door = SocketAddr::from_abstract_name(screen::door(mpirun, rank)).ok()?;
+        let door = SocketAddr::from_abstract_name(debug_options::door(mpirun, rank)).ok()?;
         while Path::new(&format!("/proc/{mpirun}")).exists() {
             if let Ok(terminal) = take(&door) {
                 return Some(Shown { rank, terminal: Some(terminal), kept: VecDeque::new() });
@@ -80,7 +79,7 @@ impl View {
         self.announce();
         while self.shown[self.at].terminal.is_some() {
             for terminal in self.shown.iter().filter_map(|shown| shown.terminal.as_ref()) {
-                sys::copy_terminal_size(0, terminal.as_raw_fd());
+                terminal::copy_size(0, terminal.as_raw_fd());
             }
             let mut fds = vec![sys::pollfd(0, sys::POLLIN)];
             fds.extend(self.shown.iter().map(|shown| match &shown.terminal {

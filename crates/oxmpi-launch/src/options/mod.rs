@@ -16,7 +16,7 @@ use oxmpi_base::cpus::CpuSet;
 use crate::allocation::Found;
 use crate::check_options::Check;
 use crate::deadlock_mode::Mode;
-use crate::debug::{self, Debugger};
+use crate::debug_options::{self, Debugger};
 use crate::hosts::{self, Host};
 use crate::nodes::PretendNodes;
 use crate::output::Label;
@@ -96,7 +96,7 @@ pub struct Settings {
     pub deadlock: Mode,
     pub check: Check,
     /// The ranks that shall run in gdb, and with what.
-    pub debug: Option<debug::Wanted>,
+    pub debug: Option<debug_options::Wanted>,
     pub debugger: Option<Debugger>,
     /// What the user wants to see of the job.
     pub recorded: Wanted,
@@ -495,7 +495,7 @@ impl Parser {
             Key::Wdir => block.wdir = Some(values.next()?.into()),
             Key::Path => block.path = Some(values.next()?),
             Key::Check => settings.check.set_words(&values.joined.take().unwrap_or_default()).map_err(Mistake)?,
-            Key::Debug => settings.debug = Some(debug::Wanted::parse(values.joined.take()).map_err(Mistake)?),
+            Key::Debug => settings.debug = Some(debug_options::Wanted::parse(values.joined.take()).map_err(Mistake)?),
             Key::Profile => settings.recorded.set_profile(values.joined.take()).map_err(Mistake)?,
             Key::Trace => settings.recorded.set_trace(values.next()?.into()).map_err(Mistake)?,
             Key::CheckReport => settings.check.set_report(values.next()?.into()).map_err(Mistake)?,
