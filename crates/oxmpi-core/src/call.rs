@@ -502,13 +502,19 @@ impl Entry {
         #[cfg(debug_assertions)]
         self.note_holder(None);
         if locked {
-            if self.mode.load(Ordering::Relaxed) != THREADED {
-                self.tell_release();
-            }
-            self.lock.give_back();
+            self.give_lock_back();
         } else {
             self.inside.store(0, Ordering::Release);
         }
+    }
+
+    /// Not inlined, as `take_lock`.
+    #[inline(never)]
+    fn give_lock_back(&self) {
+        if self.mode.load(Ordering::Relaxed) != THREADED {
+            self.tell_release();
+        }
+        self.lock.give_back();
     }
 
     #[cold]
