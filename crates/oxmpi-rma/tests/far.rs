@@ -3,6 +3,7 @@
 
 use oxmpi_abi::constants::*;
 use oxmpi_base::arena::{Area, Arena, Mapping};
+use oxmpi_base::death_log::{Death, End, Who};
 use oxmpi_base::segment::Segment;
 use oxmpi_datatype::{Datatype, Region, Source, Target, predefined};
 use oxmpi_rma::far::connection::Connection;
@@ -282,6 +283,57 @@ fn locks_of_an_origin_that_ends_are_released() {
     let mut third = world.link(None);
     let unlock = third.ask(Request::new(Kind::Unlock, WINDOW, 1), &[]).unwrap();
     assert_eq!(third.await_answer(unlock).unwrap().0, MPI_ERR_RMA_SYNC);
+}
+
+/// Registers the memory of both ranks, where processes go on when some die.
+fn window_of_two_that_go_on(world: &World) -> [Link; 2] {
+    world.segment.go_on_after_deaths();
+    let told = world.registration(Place::InArea(Control::bytes(2, false) as u64));
+    [0, 1].map(|rank| {
+        let mut link = world.link(Some(rank));
+        let tag = link.ask(Request::new(Kind::Register, WINDOW, rank), &told.to_bytes()).unwrap();
+        link.await_success(tag).unwrap();
+        link
+    })
+}
+
+#[test]
+fn a_window_whose_other_ranks_have_died_goes_with_its_last_living_rank() {
+    let world = World::new();
+    // The connection of the dead rank stays: the agent need not have heard of its end.
+    let [mut living, _dead] = window_of_two_that_go_on(&world);
+    world.segment.tell_of_deaths(&[Death { who: Who::Here(1), end: End::Failed, status: 9 }]);
+    let to_the_dead = FarRank { target: 1, ..THERE };
+    let mut link = world.link(None);
+    to_the_dead.put(&mut link, &Source::of(&[1; 8]), &at(0, 8)).unwrap();
+    flush(&mut link).unwrap();
+    let tag = living.ask(Request::new(Kind::Unregister, WINDOW, 0), &[]).unwrap();
+    living.await_success(tag).unwrap();
+    to_the_dead.put(&mut link, &Source::of(&[1; 8]), &at(0, 8)).unwrap();
+    assert_eq!(flush(&mut link).unwrap_err().class(), MPIX_ERR_PROC_FAILED);
+}
+
+#[test]
+fn a_lock_of_a_window_that_all_have_left_after_a_death_raises_why() {
+    let world = World::new();
+    let [mut living, dead] = window_of_two_that_go_on(&world);
+    let lock = Request { flags: EXCLUSIVE, ..Request::new(Kind::Lock, WINDOW, 1) };
+    let mut holder = world.link(None);
+    let tag = holder.ask(Request { origin: 0, ..lock }, &[]).unwrap();
+    holder.await_success(tag).unwrap();
+    let mut waiting = world.link(None);
+    let tag = waiting.ask(lock, &[]).unwrap();
+    while waiting.held(tag).is_none() {
+        assert_eq!(waiting.take_answer(tag).unwrap(), None);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    world.segment.tell_of_deaths(&[Death { who: Who::Here(1), end: End::Failed, status: 9 }]);
+    drop(dead);
+    let left = living.ask(Request::new(Kind::Unregister, WINDOW, 0), &[]).unwrap();
+    living.await_success(left).unwrap();
+    let (class, text) = waiting.await_answer(tag).unwrap();
+    assert_eq!(class, MPIX_ERR_PROC_FAILED, "{text}");
+    assert!(text.contains("all ranks of the window"), "{text}");
 }
 
 proptest! {

@@ -372,9 +372,12 @@ impl Connection {
     fn try_locks(&mut self, node: &ServedNode) {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.retain_mut(|Waiting { request, tries, since, told }| {
-            let Ok(window) = node.window(request.window) else {
-                self.answer(request, MPI_ERR_WIN);
-                return false;
+            let window = match node.window(request.window) {
+                Ok(window) => window,
+                Err(error) => {
+                    self.fail(request, error);
+                    return false;
+                }
             };
             *tries = tries.saturating_add(1);
             if let Err(rank) = take(&window, request, *tries < POLITE_TRIES) {
