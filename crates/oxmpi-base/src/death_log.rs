@@ -3,7 +3,7 @@
 //!
 //! `mpirun` alone writes the log of deaths: an entry for each process that has ended, in the order in which it has learned of
 //! them. Whoever reads an entry also sees everything that the process has stored. A slot ends at most once, and is never used
-//! again. On several hosts the agents write it, all in the same order, with the ranks of all hosts.
+//! again. On several hosts the agents write it, all in the same order, with the ranks of all hosts. The ranks map it read-only.
 //!
 //! Ranks do not poll the log: news ring the bell of foreign senders of each rank, which every look at the rings tests anyway.
 
@@ -86,12 +86,12 @@ pub enum Revoking {
 impl Segment {
     /// The ranks go on when some of them die. Called by `mpirun` before any rank starts.
     pub fn go_on_after_deaths(&self) {
-        self.header().goes_on.store(1, Relaxed);
+        self.death_head().goes_on.store(1, Relaxed);
     }
 
     /// Whether the ranks go on when some of them die.
     pub fn goes_on(&self) -> bool {
-        self.header().goes_on.load(Relaxed) != 0
+        self.death_head().goes_on.load(Relaxed) != 0
     }
 
     fn entry(&self, index: usize) -> &AtomicU64 {
@@ -100,7 +100,7 @@ impl Segment {
 
     /// The number of deaths in the log.
     pub fn deaths(&self) -> usize {
-        (self.header().deaths.load(Acquire) as usize).min(self.death_words().len())
+        (self.death_head().deaths.load(Acquire) as usize).min(self.death_words().len())
     }
 
     /// An entry of the log.
@@ -148,7 +148,7 @@ impl Segment {
         if count == before {
             return;
         }
-        self.header().deaths.store(count as u32, Release);
+        self.death_head().deaths.store(count as u32, Release);
         self.ring_and_wake(0..self.ranks());
     }
 

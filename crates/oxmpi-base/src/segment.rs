@@ -31,7 +31,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Changes with the layout: a rank never attaches to a segment of another version's `mpirun`.
-const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x10");
+const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x11");
 
 pub const CACHE_LINE: usize = 64;
 pub const PAGE: usize = 4096;
@@ -67,12 +67,9 @@ pub struct JobHeader {
     pub resting: AtomicI32,
     /// Set when a rank has told the user that it reaches other nodes over TCP though a fabric was wanted.
     told_of_tcp: AtomicU32,
-    /// Set when the ranks go on after some of them have died, and the number of deaths in the log (see `death_log.rs`).
-    pub(crate) goes_on: AtomicU32,
-    pub(crate) deaths: AtomicU32,
     /// A debugger holds the ranks in `MPI_Init` (see `hold.rs`).
     pub(crate) held: AtomicU32,
-    _pad: [u8; 20],
+    _pad: [u8; 28],
     /// Number of ranks that are attached and not asleep, plus foreign senders. While it is not
     /// above the number of CPUs, spinning costs nothing.
     pub awake: AtomicI32,
@@ -164,8 +161,20 @@ pub const PARENTS_LEAVING: u32 = 3;
 /// So many communicators, windows and files of a job can be revoked.
 pub const MOST_REVOKED: usize = 65_536;
 
-/// Bytes of the log of deaths, a word for each rank of the job on all its nodes, and of the table of what was revoked.
-const DEATH_BYTES: usize = (MOST_RANKS + MOST_REVOKED) * 8;
+/// The head of the log of deaths, in a page of its own (see `death_log.rs`). Only the process that has created the segment can
+/// write it, and the log behind it.
+#[repr(C, align(4096))]
+pub(crate) struct DeathHead {
+    /// Set when the ranks go on after some of them have died.
+    pub goes_on: AtomicU32,
+    /// The number of deaths in the log.
+    pub deaths: AtomicU32,
+}
+const _: () = assert!(size_of::<DeathHead>() == PAGE);
+
+/// Bytes of the log of deaths: its head, and a word for each rank of the job on all its nodes. Whole pages.
+const DEATH_BYTES: usize = PAGE + MOST_RANKS * 8;
+const _: () = assert!(DEATH_BYTES.is_multiple_of(PAGE) && (MOST_REVOKED * 8).is_multiple_of(PAGE));
 
 /// The layout of a segment for a given number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +240,7 @@ impl Layout {
         let ports = foreign_bits + up(ranks * FOREIGN_SENDERS / 8, PAGE);
         let nodes = ports + PORTS * 8;
         let deaths = nodes + NODE_WORDS * 4;
-        let votes = deaths + DEATH_BYTES;
+        let votes = deaths + DEATH_BYTES + MOST_REVOKED * 8;
         let offer_cells = votes + up(ranks * votes::PLACES * size_of::<votes::Place>(), PAGE);
         let rings = offer_cells + ranks * OFFER_CELLS * CACHE_LINE;
         let ring_stride = (ring_cells + 1) * CACHE_LINE;
@@ -345,7 +354,7 @@ impl Segment {
 
     /// Maps a segment that another process created. Its content is not trusted before the file is
     /// known to belong to this user or root, to be sealed against shrinking, and to have the length
-    /// that its header implies.
+    /// that its header implies. The log of deaths can only be read.
     pub fn attach(fd: BorrowedFd<'_>) -> io::Result<Segment> {
         let refuse = |text: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         let found = File::from(fd.try_clone_to_owned()?).metadata()?;
@@ -373,7 +382,19 @@ impl Segment {
         if header.ring_cells.load(Relaxed) as usize != layout.ring_cells || found.len() < layout.file_length() as u64 {
             return refuse("its header is damaged");
         }
-        Segment::map(fd, layout)
+        let segment = Segment::map(fd, layout)?;
+        segment.protect_deaths()?;
+        Ok(segment)
+    }
+
+    /// Makes the log of deaths read-only in this mapping: a process that runs wild cannot invent deaths.
+    fn protect_deaths(&self) -> io::Result<()> {
+        let start = self.at::<u8>(self.layout.deaths);
+        // SAFETY: the log is whole pages of this mapping, as the layout has it, and nothing in this process writes them.
+        match unsafe { libc::mprotect(start.as_ptr().cast(), DEATH_BYTES, libc::PROT_READ) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 
     fn map(fd: BorrowedFd<'_>, layout: Layout) -> io::Result<Segment> {
@@ -508,9 +529,14 @@ impl Segment {
         unsafe { std::slice::from_raw_parts(self.at::<AtomicU32>(self.layout.nodes).as_ptr(), NODE_WORDS) }
     }
 
+    pub(crate) fn death_head(&self) -> &DeathHead {
+        // SAFETY: in bounds by the layout, a page of its own, all atomics.
+        unsafe { self.at::<DeathHead>(self.layout.deaths).as_ref() }
+    }
+
     /// The log of deaths: a word for each rank of the job, on all its nodes.
     pub(crate) fn death_words(&self) -> &[AtomicU64] {
-        self.words(self.layout.deaths, MOST_RANKS)
+        self.words(self.layout.deaths + PAGE, MOST_RANKS)
     }
 
     /// The contexts that were revoked.
@@ -584,6 +610,39 @@ pub(crate) fn map_shared(fd: BorrowedFd<'_>, offset: usize, bytes: usize) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Reads the addresses and the rights of all mappings of this process.
+    #[test]
+    fn only_the_creator_can_write_the_log_of_deaths() {
+        let rights_at = |address: usize| {
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            let number = |text: &str| usize::from_str_radix(text, 16).unwrap();
+            let has = |line: &&str| {
+                let (start, end) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
+                (number(start)..number(end)).contains(&address)
+            };
+            maps.lines().find(has).unwrap().split(' ').nth(1).unwrap().to_owned()
+        };
+        let (fd, creator) = Segment::create(3, 2).unwrap();
+        let other = Segment::attach(fd.as_fd()).unwrap();
+        let last = MOST_RANKS - 1;
+        for segment in [&creator, &other] {
+            let log = [
+                (&raw const *segment.death_head()).addr(),
+                (&raw const segment.death_words()[0]).addr(),
+                (&raw const segment.death_words()[last]).addr(),
+            ];
+            let expected = if std::ptr::eq(segment, &creator) { "rw-s" } else { "r--s" };
+            assert!(log.iter().all(|&address| rights_at(address) == expected));
+            let others = [
+                (&raw const *segment.header()).addr(),
+                (&raw const segment.node_words()[NODE_WORDS - 1]).addr(),
+                (&raw const segment.revoked_words()[0]).addr(),
+                (&raw const *segment.place(0, 0)).addr(),
+            ];
+            assert!(others.iter().all(|&address| rights_at(address) == "rw-s"));
+        }
+    }
 
     #[test]
     fn a_second_mapping_sees_the_same_ranks() {
