@@ -69,6 +69,10 @@ pub enum Down {
         vote: VoteId,
         ballots: Ballots,
     },
+    /// The ranks in these slots are ended: another one has aborted a communicator of theirs.
+    Doom(Vec<u32>),
+    /// Another rank has lost its link to the rank in this slot. The answer is [`Up::Lives`], unless it has ended.
+    DoesLive(u32),
     /// The rank in this slot is ended: its link to another one is broken.
     End(u32),
     /// The debugger that holds the ranks in `MPI_Init` lets them go on.
@@ -203,12 +207,19 @@ pub enum Up {
     },
     /// A rank of the node revokes a context.
     Revoke(u32),
+    /// The rank in this slot aborts a communicator of these world ranks, in runs. It is told before the end of the rank.
+    Abort {
+        slot: u32,
+        members: Vec<(u32, u32)>,
+    },
     /// The link of the rank in this slot to another rank is broken.
     LinkBroken {
         slot: u32,
         rank: u32,
         why: String,
     },
+    /// The process of the rank in this slot has not ended. All that have were told.
+    Lives(u32),
     /// A rank of the node publishes a name, or looks one up.
     Names {
         slot: u32,

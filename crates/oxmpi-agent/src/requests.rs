@@ -55,6 +55,10 @@ pub enum RequestKind {
     Revoke {
         context: u32,
     },
+    /// The rank aborts a communicator of these world ranks, in runs.
+    Abort {
+        members: Vec<(u32, u32)>,
+    },
     /// The link to this world rank is broken.
     LinkBroken {
         rank: u32,
@@ -112,6 +116,7 @@ impl Door {
             Request::Names { ticket, what } => return Some(RequestKind::Names { ticket, what }),
             Request::Vote { vote, members, ballot } => return Some(RequestKind::Vote { vote, members, ballot }),
             Request::Revoke { context } => return Some(RequestKind::Revoke { context }),
+            Request::Abort { members } => return Some(RequestKind::Abort { members }),
             Request::LinkBroken { rank, why } => return Some(RequestKind::LinkBroken { rank, why }),
             Request::ConnectBack { node, slot: to } => {
                 let (socket, from) = (attached?, End { node, slot: to });

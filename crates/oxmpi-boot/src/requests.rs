@@ -42,6 +42,8 @@ pub enum Request {
     Vote { vote: VoteId, members: Vec<(u32, u32)>, ballot: SentBallot },
     /// A context that processes of other nodes have, too, is revoked.
     Revoke { context: u32 },
+    /// This process aborts a communicator that processes of other nodes have, too: its members, world ranks in runs, are to end.
+    Abort { members: Vec<(u32, u32)> },
     /// The link to a process of another node, a world rank, is broken, and nobody has said that the process has died.
     LinkBroken { rank: u32, why: String },
 }

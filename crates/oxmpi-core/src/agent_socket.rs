@@ -11,6 +11,7 @@ use crate::process::Process;
 use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PORT};
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::{JobId, ProcessId};
+use oxmpi_base::ids::{NodeId, Peer, Slot};
 use oxmpi_base::{descriptors, trust};
 use oxmpi_boot::Reached;
 use oxmpi_boot::handshake::{Key, KeyId, Secret, random};
@@ -364,12 +365,28 @@ impl Process {
         self.agent_socket.ask(Request::Revoke { context })
     }
 
+    /// Has processes of other nodes ended, with which this one aborts a communicator.
+    pub(crate) fn abort_on_hosts(&mut self, members: &[Peer]) {
+        let members = self.world_ranks(members.iter().copied());
+        // An agent that cannot be asked has ended, and ends all its ranks.
+        let _ = self.agent_socket.ask(Request::Abort { members });
+    }
+
     /// Tells `mpirun` of links that have broken although nobody is known to have died.
     pub(crate) fn tell_broken_links(&mut self) {
         for (peer, error) in self.engine.take_broken_links() {
             if let Some(rank) = self.engine.node().nodes().rank_of(peer) {
                 let (rank, why) = (rank.index() as u32, error.text().into());
                 let _ = self.agent_socket.ask(Request::LinkBroken { rank, why });
+            }
+        }
+        // Without the agent of a node, this process has lost the ranks there.
+        for (node, why) in self.agents.as_mut().map_or(Vec::new(), Agents::take_cut_off) {
+            let node_memory = self.engine.node();
+            let nodes = node_memory.nodes();
+            let ranks = (0..).map_while(Slot::new).map_while(|slot| nodes.world_rank(NodeId::new(node), slot));
+            if let Some(rank) = ranks.into_iter().find(|rank| node_memory.end_in_log(nodes.peer(*rank)).is_none()) {
+                let _ = self.agent_socket.ask(Request::LinkBroken { rank: rank.index() as u32, why });
             }
         }
     }

@@ -9,11 +9,11 @@ use oxmpi_abi::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED, MPIX_ERR_PROC_FA
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::address::JobId;
 use oxmpi_base::socket::{Interest, ReadySet};
-use oxmpi_rma::far::link::Link;
+use oxmpi_rma::far::link::{IsDeserted, Link};
 use oxmpi_rma::far::origin::AgentId;
 use oxmpi_rma::far::wire::Held;
 use oxmpi_transport::NodeMemory;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,6 +28,10 @@ pub struct Agents {
     links: BTreeMap<AgentId, Link>,
     /// The connection to the agent of the own node.
     own: Option<Link>,
+    /// Nodes of this job that a connection could not be made to, and why.
+    unreached: Vec<(u32, String)>,
+    /// The nodes that were told to be cut off.
+    told: BTreeSet<u32>,
     /// Windows that this process has given numbers.
     windows: u32,
     /// Whether all processes of a node of the job have ended, in a job that goes on when some do.
@@ -37,7 +41,16 @@ pub struct Agents {
 impl Agents {
     pub(crate) fn new(network: SharedNetwork, node: &NodeMemory) -> Agents {
         let is_deserted = node.goes_on().then(|| node.deserted_nodes());
-        Agents { network, named: Vec::new(), links: BTreeMap::new(), own: None, windows: 0, is_deserted }
+        Agents {
+            network,
+            named: Vec::new(),
+            links: BTreeMap::new(),
+            own: None,
+            unreached: Vec::new(),
+            told: BTreeSet::new(),
+            windows: 0,
+            is_deserted,
+        }
     }
 
     /// The number of the agent of a node.
@@ -62,15 +75,31 @@ impl Agents {
             let Some(&(job, node)) = self.named.get(agent.0 as usize) else {
                 return Err(Error::new(MPI_ERR_OTHER, "an agent that no window has named"));
             };
-            let mut link = new_link(self.connect(job, node)?, self.describe(job, node))?;
-            if let Some(is_deserted) = self.is_deserted.clone()
-                && job == self.network.lock().job()
+            let is_deserted = self.is_deserted.clone().filter(|_| job == self.network.lock().job());
+            let socket = self.connect(job, node);
+            if let (Some(is_deserted), Err(error)) = (&is_deserted, &socket)
+                && !is_deserted(node)
             {
-                link.is_deserted = Some(Box::new(move || is_deserted(node)));
+                self.unreached.push((node, error.text().into()));
             }
+            let mut link = new_link(socket?, self.describe(job, node))?;
+            link.is_deserted = is_deserted.map(|is_deserted| -> IsDeserted { Box::new(move || is_deserted(node)) });
             self.links.insert(agent, link);
         }
         self.links.get_mut(&agent).ok_or_else(|| unreachable!("just inserted"))
+    }
+
+    /// The nodes of this job whose agents this process cannot reach any more although processes are left there, and why; each
+    /// once.
+    pub(crate) fn take_cut_off(&mut self) -> Vec<(u32, String)> {
+        let mut cut_off = std::mem::take(&mut self.unreached);
+        for (agent, link) in &self.links {
+            if let (Some(&(_, node)), Some(error)) = (self.named.get(agent.0 as usize), link.cut_off()) {
+                cut_off.push((node, error.text().into()));
+            }
+        }
+        cut_off.retain(|(node, _)| self.told.insert(*node));
+        cut_off
     }
 
     /// The connection to an agent, if there is one.

@@ -47,7 +47,10 @@ fn carry_out(door: &mut Door, listening: &Listening, RankRequest { slot, kind }:
     let answer = match kind {
         RequestKind::Listen { ticket } => Answer::Listening { ticket, at: listen_for_jobs(door, listening) },
         // A job of one machine has no other nodes.
-        RequestKind::Vote { .. } | RequestKind::Revoke { .. } | RequestKind::LinkBroken { .. } => return,
+        RequestKind::Vote { .. }
+        | RequestKind::Revoke { .. }
+        | RequestKind::Abort { .. }
+        | RequestKind::LinkBroken { .. } => return,
         RequestKind::ConnectBack { number, .. } => return door.give_up(number, "there is no other node"),
         RequestKind::Names { ticket, .. } => {
             Answer::Names { ticket, result: Err((MPI_ERR_NAME, "names of one machine need no mpirun".into())) }

@@ -376,6 +376,11 @@ impl Watch {
         self.all_well &= ending == Ending::Well;
     }
 
+    /// Whether the process of a rank has ended.
+    pub fn has_ended(&self, rank: usize) -> bool {
+        self.states[rank].ended
+    }
+
     /// The ranks that still run beside one that has died.
     pub fn others(&self, death: &Death) -> usize {
         let runs = |(index, state): (usize, &State)| index != death.index && !state.ended && !state.has_failed;

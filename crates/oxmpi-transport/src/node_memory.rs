@@ -248,16 +248,20 @@ impl NodeMemory {
         self.block().state.store(STATE_ABORTED, Release);
     }
 
-    /// Says which processes the end of this rank with [`NodeMemory::abort`] also ends, if the job goes on after failures:
-    /// those of a communicator. `mpirun` ends ranks of its own job only, so a group with others says nothing, and all end.
-    pub fn doom(&self, peers: &[Peer]) {
-        if !self.goes_on() || peers.iter().any(|peer| peer.slot().is_none()) {
-            return;
+    /// Says which processes of this node the end of this rank with [`NodeMemory::abort`] also ends, if the job goes on after
+    /// failures: those of a communicator. `mpirun` ends ranks of its own job only, so a group with others says nothing, and all
+    /// end. Returns whether processes of other nodes shall end, too.
+    pub fn doom(&self, peers: &[Peer]) -> bool {
+        if !self.goes_on() || peers.iter().any(|&peer| self.is_foreign(peer)) {
+            return false;
         }
         if peers.len() == self.nodes.size() {
-            return self.block().doomed.store(DOOMED_JOB, Relaxed);
+            self.block().doomed.store(DOOMED_JOB, Relaxed);
+            return false;
         }
-        peers.iter().for_each(|&peer| self.block_of(peer).doomed.store(DOOMED_PART, Relaxed));
+        let homes: Vec<_> = peers.iter().filter_map(|&peer| self.home(peer)).collect();
+        homes.iter().for_each(|(segment, slot)| segment.rank(slot.index()).doomed.store(DOOMED_PART, Relaxed));
+        homes.len() < peers.len()
     }
 
     /// Marks that this rank will receive nothing more, so that no rank waits for it in order to

@@ -91,7 +91,7 @@ pub fn query_thread(cx: &Call) -> Result<c_int> {
 }
 
 pub fn abort(comm: Comm, errorcode: c_int) -> Result<()> {
-    let of = library::enter().and_then(|guard| guard.doom(comm)).unwrap_or_else(|| String::from("the program"));
+    let of = library::enter().and_then(|mut guard| guard.doom(comm)).unwrap_or_else(|| String::from("the program"));
     raise::say(&format!("{}: MPI_Abort({of}, {errorcode})\n", raise::process_name()));
     raise::abort(errorcode)
 }

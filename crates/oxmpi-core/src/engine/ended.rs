@@ -32,6 +32,7 @@ impl Engine {
         self.rx.close(dead);
         self.messages.tx.bury(dead, error.clone());
         self.broken_links.retain(|(broken, _)| *broken != dead);
+        self.lost_links.retain(|lost| *lost != dead);
         let queue = &mut self.messages.peers.at(dead).queue;
         queue.push_back(Queued::Ended);
     }

@@ -76,6 +76,8 @@ pub struct Engine {
     messages: Messages,
     /// Peers of the job on other nodes whose links have broken, and who may live.
     broken_links: Vec<(Peer, Error)>,
+    /// Those that were told of, while both ends live.
+    lost_links: Vec<Peer>,
     /// The sender that `progress` serves first.
     first_sender: usize,
     last_sender: here::LastSender,
@@ -180,7 +182,14 @@ impl Engine {
             told: 0,
             has_news: false,
         };
-        Engine { rx, messages, broken_links: Vec::new(), first_sender: 0, last_sender: here::LastSender::default() }
+        Engine {
+            rx,
+            messages,
+            broken_links: Vec::new(),
+            lost_links: Vec::new(),
+            first_sender: 0,
+            last_sender: here::LastSender::default(),
+        }
     }
 
     /// Where a debugger finds the queues of an engine at `offset`.

@@ -70,6 +70,8 @@ impl Engine {
                 if self.node().goes_on() && !self.node().is_foreign(peer) {
                     // `mpirun` says who has died. If nobody has, one of the two is ended.
                     self.broken_links.push((peer, error));
+                    self.messages.has_news = true;
+                    moved = true;
                     continue;
                 }
                 moved |= self.break_link(peer, error);
@@ -138,9 +140,20 @@ impl Engine {
         Pulled::Last
     }
 
+    /// Whether links have broken of which nobody has been told.
+    pub(super) fn has_broken_links(&self) -> bool {
+        !self.broken_links.is_empty()
+    }
+
+    /// Whether a link has broken, and it is not known yet who has died, or what becomes of that.
+    pub fn awaits_verdict(&self) -> bool {
+        self.rx.has_breaking() || self.has_broken_links() || !self.lost_links.is_empty()
+    }
+
     /// Peers of other nodes whose links have broken, and of whom nobody has said meanwhile that they have died; since the last
     /// call.
     pub fn take_broken_links(&mut self) -> Vec<(Peer, Error)> {
+        self.lost_links.extend(self.broken_links.iter().map(|(peer, _)| *peer));
         std::mem::take(&mut self.broken_links)
     }
 

@@ -43,6 +43,7 @@ impl Process {
             self.end_partitioned();
             self.engine.node().confirm_deaths();
         }
+        self.tell_broken_links();
         self.sweep_runs();
     }
 

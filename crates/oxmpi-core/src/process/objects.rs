@@ -26,12 +26,16 @@ impl Process {
     }
 
     /// Says which processes the `MPI_Abort` of a communicator is to end, and returns its description.
-    pub fn doom(&self, handle: handle::Comm) -> Option<String> {
+    pub fn doom(&mut self, handle: handle::Comm) -> Option<String> {
         let comm = self.comm(handle).ok()?;
+        let description = comm.describe();
         if !comm.is_inter() {
-            self.engine.node().doom(&comm.local_group().iter().collect::<Vec<_>>());
+            let members: Vec<_> = comm.local_group().iter().collect();
+            if self.engine.node().doom(&members) {
+                self.abort_on_hosts(&members);
+            }
         }
-        Some(comm.describe())
+        Some(description)
     }
 
     pub fn comm_mut(&mut self, handle: handle::Comm) -> Result<&mut Comm> {

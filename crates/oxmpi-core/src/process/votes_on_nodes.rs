@@ -48,11 +48,15 @@ impl Process {
         )
     }
 
-    /// The world ranks of members: the first, and how many follow each other.
     fn ranks_of(&self, members: &[Member]) -> Vec<(u32, u32)> {
+        self.world_ranks(members.iter().map(|member| member.peer))
+    }
+
+    /// The world ranks of processes in runs: the first, and how many follow each other.
+    pub(crate) fn world_ranks(&self, processes: impl Iterator<Item = Peer>) -> Vec<(u32, u32)> {
         let nodes = self.engine.node().nodes();
         let mut runs: Vec<(u32, u32)> = Vec::new();
-        for rank in members.iter().filter_map(|member| nodes.rank_of(member.peer)) {
+        for rank in processes.filter_map(|process| nodes.rank_of(process)) {
             let rank = rank.index() as u32;
             match runs.last_mut() {
                 Some((first, count)) if *first + *count == rank => *count += 1,
@@ -64,6 +68,8 @@ impl Process {
 
     /// Sends the own ballot; the number of the vote. All members have had as many votes on this context.
     pub(super) fn cast_on_nodes(&mut self, vote: &mut Vote, members: u64) -> u64 {
+        // A rank that has lost a link comes here to go on without the other one.
+        self.tell_broken_links();
         let last = self.votes_on_nodes.entry((vote.context, members)).or_insert(0);
         *last += 1;
         let number = *last;

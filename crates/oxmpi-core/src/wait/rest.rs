@@ -87,7 +87,7 @@ impl Call<'_> {
         if !settings::DEADLOCK.is_on() || !has_compared || self.library().observer().is_some() {
             return None;
         }
-        if !guard.engine.is_quiet() {
+        if !guard.engine.is_quiet() || guard.engine.awaits_verdict() {
             return None;
         }
         let mut needs = Needs::default();

@@ -4,6 +4,8 @@
 
 use oxmpi_agent::message::{DeadRank, Up};
 use oxmpi_base::death_log::{Death, End, Who};
+use oxmpi_base::segment::DOOMED_PART;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::ranks::failed_rank;
 use super::{Agent, Phase};
@@ -22,9 +24,13 @@ pub(super) struct LocalDeaths {
 impl Agent {
     /// A rank has failed, and the others go on, unless it has ended the job.
     pub(super) fn go_on_after(&mut self, death: &watch::Death) {
+        let is_abort = matches!(death.ending, Ending::Abort(_));
+        if is_abort {
+            // It may have said whom it ends on other hosts.
+            self.hear_ranks();
+        }
         let Phase::Running(watch, _) = &mut self.phase else { return };
         watch.miss_no_longer(death);
-        let is_abort = matches!(death.ending, Ending::Abort(_));
         let doom = watch.doom(death);
         let rank = failed_rank(watch, death);
         if is_abort && doom != Doom::Part {
@@ -81,6 +87,25 @@ impl Agent {
         let segment = watch.ranks.segment();
         segment.revoke(context);
         segment.ring_and_wake(0..segment.ranks());
+    }
+
+    /// Ends ranks of which another host's rank has aborted a communicator.
+    pub(super) fn end_doomed(&mut self, slots: &[u32]) {
+        let Phase::Running(watch, _) = &mut self.phase else { return };
+        let segment = watch.ranks.segment();
+        let blocks = slots.iter().filter_map(|&slot| segment.get(slot as usize));
+        blocks.for_each(|block| block.doomed.store(DOOMED_PART, Relaxed));
+        watch.kill_doomed();
+    }
+
+    /// Another rank has lost its link to one of this host: says whether that one lives, after the deaths that are known.
+    pub(super) fn tell_whether_it_lives(&mut self, slot: u32) {
+        self.tell_deaths();
+        let Phase::Running(watch, _) = &self.phase else { return };
+        let index = (0..watch.ranks.list.len()).find(|&index| watch.ranks.slot(index) == slot as usize);
+        if index.is_some_and(|index| !watch.has_ended(index)) {
+            self.tell(&Up::Lives(slot));
+        }
     }
 
     /// Ends one rank, which has lost its link to another.

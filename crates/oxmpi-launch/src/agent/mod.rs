@@ -411,6 +411,14 @@ impl Agent {
                 slots.iter().for_each(|&slot| self.door.answer_surely(slot as usize, &said));
                 Ok(())
             }
+            Down::Doom(slots) => {
+                self.end_doomed(&slots);
+                Ok(())
+            }
+            Down::DoesLive(slot) => {
+                self.tell_whether_it_lives(slot);
+                Ok(())
+            }
             Down::End(slot) => {
                 self.end_rank(slot as usize);
                 Ok(())

@@ -113,6 +113,19 @@ impl Agent {
         if let Phase::Running(watch, _) = &mut self.phase {
             watch.take_ended().into_iter().for_each(|(slot, well)| self.door.rank_ended(slot, well));
         }
+        self.hear_ranks();
+        self.door.work(now);
+        self.connect_back();
+        for caller in self.door.take_one_sided() {
+            // A caller that is not served sees the end of its connection.
+            if let Some(Err(error)) = self.workers.as_mut().map(|workers| workers.serve(caller)) {
+                eprintln!("mpirun: the agent on {} cannot serve one-sided requests: {error}", self.host);
+            }
+        }
+    }
+
+    /// Carries out what the ranks ask for.
+    pub(super) fn hear_ranks(&mut self) {
         for RankRequest { slot, kind } in self.door.hear_ranks() {
             match kind {
                 RequestKind::Listen { ticket } => {
@@ -128,15 +141,8 @@ impl Agent {
                     self.tell(&Up::Vote { slot: slot as u32, vote, members, ballot });
                 }
                 RequestKind::Revoke { context } => self.tell(&Up::Revoke(context)),
+                RequestKind::Abort { members } => self.tell(&Up::Abort { slot: slot as u32, members }),
                 RequestKind::LinkBroken { rank, why } => self.tell(&Up::LinkBroken { slot: slot as u32, rank, why }),
-            }
-        }
-        self.door.work(now);
-        self.connect_back();
-        for caller in self.door.take_one_sided() {
-            // A caller that is not served sees the end of its connection.
-            if let Some(Err(error)) = self.workers.as_mut().map(|workers| workers.serve(caller)) {
-                eprintln!("mpirun: the agent on {} cannot serve one-sided requests: {error}", self.host);
             }
         }
     }

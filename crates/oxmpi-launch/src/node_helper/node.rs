@@ -266,7 +266,10 @@ impl Node {
                     Answer::Listening { ticket, at: node_port::listen(&mut self.door, false, &self.listening) }
                 }
                 // Without an mpirun no job goes on after failures.
-                RequestKind::Vote { .. } | RequestKind::Revoke { .. } | RequestKind::LinkBroken { .. } => continue,
+                RequestKind::Vote { .. }
+                | RequestKind::Revoke { .. }
+                | RequestKind::Abort { .. }
+                | RequestKind::LinkBroken { .. } => continue,
                 RequestKind::ConnectBack { number, .. } => {
                     self.door.give_up(number, "only OxMPI's mpirun can ask another host for that");
                     continue;

@@ -104,7 +104,9 @@ impl Root<'_> {
             Up::Deaths(dead) => self.on_deaths(number, dead)?,
             Up::Vote { slot, vote, members, ballot } => self.on_vote((number, slot), vote, members, ballot)?,
             Up::Revoke(context) => self.branches.send(EVERY_NODE, &Down::Revoke(context))?,
-            Up::LinkBroken { slot, rank, why } => self.on_broken_link((number, slot), rank, &why),
+            Up::Abort { slot, members } => self.on_abort((number, slot), &members)?,
+            Up::LinkBroken { slot, rank, why } => self.on_broken_link((number, slot), rank, &why)?,
+            Up::Lives(slot) => self.on_living((number, slot)),
             Up::FailedLate(mut failed) => {
                 failed.text = printable(&failed.text);
                 self.late.get_or_insert(*failed);

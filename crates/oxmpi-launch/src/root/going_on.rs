@@ -5,38 +5,31 @@
 //! `oxmpi_boot::polls` collects the ballots. `mpirun` is the one process that must not die, and that is so in any case: all
 //! agents end with it.
 
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::time::Instant;
 
 use oxmpi_agent::frame::{BadFrame, EVERY_NODE};
 use oxmpi_agent::message::{DeadRank, Down, FailedRank, Stop};
 use oxmpi_boot::polls::{self, Polls, WrongMembers};
 use oxmpi_boot::requests::{Ballots, MOST_BALLOTS, SentBallot, VoteId};
 
+use super::broken_links::{BrokenLinks, Sentence};
 use super::ending::Verdict;
 use super::{Phase, Root};
 use crate::report::{self, printable};
 use crate::spawned::Spawned;
-
-/// Two ranks whose link is broken have this long to be told that one of them has died, beyond the time after which a silent
-/// host is lost.
-const BROKEN: Duration = Duration::from_secs(3);
 
 /// What has happened to the job.
 #[derive(Default)]
 pub(super) struct GoingOn {
     /// The ranks that have ended, and votes.
     polls: Polls,
+    /// Ranks that have aborted a communicator, and how many ranks of other hosts are ended because of that.
+    aborts: BTreeMap<u32, usize>,
     /// The last failure.
     pub last: Option<FailedRank>,
-    /// Links between ranks that have broken, and since when.
-    broken: Vec<BrokenLink>,
-}
-
-/// A link between two ranks that has broken although nobody is known to have died.
-struct BrokenLink {
-    ranks: [u32; 2],
-    since: Instant,
-    why: String,
+    /// Links between ranks that have broken.
+    broken: BrokenLinks,
 }
 
 impl Root<'_> {
@@ -61,10 +54,36 @@ impl Root<'_> {
             self.late.get_or_insert(failed);
             return;
         }
-        let (ended, others) = (ended as usize, self.live());
+        let elsewhere = self.going_on.aborts.remove(&failed.rank).unwrap_or(0);
+        let (ended, others) = (ended as usize + elsewhere, self.live());
         let is_last = others <= ended && self.well() == 0;
         self.say(&format!("{}{}", failed.text, report::go_on(ended, others.saturating_sub(ended), is_last)));
         self.going_on.last = Some(failed);
+    }
+
+    /// A rank aborts a communicator: ends the members on other hosts. Those on its own are ended by its agent.
+    pub(super) fn on_abort(&mut self, (number, slot): (usize, u32), members: &[(u32, u32)]) -> Result<(), BadFrame> {
+        let is_member = |rank: u32| members.iter().any(|&(first, count)| rank >= first && rank - first < count);
+        let Some(&rank) = self.nodes[number].ranks.get(slot as usize).filter(|&&rank| is_member(rank)) else {
+            // No rank aborts a communicator of others.
+            return Ok(());
+        };
+        if !self.goes_on() {
+            return Ok(());
+        }
+        let mut ended = 0;
+        for (node, found) in self.nodes.iter().enumerate().filter(|&(node, _)| node != number) {
+            let polls = &self.going_on.polls;
+            let is_meant = |&(_, &rank): &(usize, &u32)| is_member(rank) && !polls.has_ended(rank);
+            let slots: Vec<u32> =
+                found.ranks.iter().enumerate().filter(is_meant).map(|(slot, _)| slot as u32).collect();
+            ended += slots.len();
+            if !slots.is_empty() {
+                self.branches.send(node as u32, &Down::Doom(slots))?;
+            }
+        }
+        self.going_on.aborts.insert(rank, ended);
+        Ok(())
     }
 
     /// The ranks that have ended well.
@@ -135,39 +154,51 @@ impl Root<'_> {
         Ok(())
     }
 
-    /// The link between two ranks is broken.
-    pub(super) fn on_broken_link(&mut self, (number, slot): (usize, u32), other: u32, why: &str) {
-        let Some(&rank) = self.nodes[number].ranks.get(slot as usize) else { return };
-        if other as usize >= self.size || other == rank {
-            return;
+    /// A rank says that its link to another one is broken: the agent of that one is asked whether it lives.
+    pub(super) fn on_broken_link(
+        &mut self,
+        (number, slot): (usize, u32),
+        other: u32,
+        why: &str,
+    ) -> Result<(), BadFrame> {
+        let place = self.place_of(other);
+        let (Some(&rank), Some((node, slot))) = (self.nodes[number].ranks.get(slot as usize), place) else {
+            // A rank may say anything.
+            return Ok(());
+        };
+        if node == number as u32
+            || !self.going_on.broken.claim((number as u32, rank), other, printable(why), Instant::now())
+        {
+            return Ok(());
         }
-        let ranks = [rank.min(other), rank.max(other)];
-        if !self.going_on.broken.iter().any(|known| known.ranks == ranks) {
-            self.going_on.broken.push(BrokenLink { ranks, since: Instant::now(), why: printable(why) });
+        self.branches.send(node, &Down::DoesLive(slot))
+    }
+
+    /// The agent of a rank says that the rank lives.
+    pub(super) fn on_living(&mut self, (number, slot): (usize, u32)) {
+        if let Some(&rank) = self.nodes[number].ranks.get(slot as usize) {
+            self.going_on.broken.lives(rank);
         }
     }
 
-    /// Of two living ranks that have no link any more the higher one is ended: nothing that they have sent each other can be
-    /// relied on.
+    /// Ends ranks that have lost their links to others.
     pub(super) fn end_cut_off(&mut self, now: Instant) {
-        if self.going_on.broken.is_empty() {
-            return;
-        }
-        let patience = Duration::from_secs(self.host_timeout.into()) + BROKEN;
         let polls = &self.going_on.polls;
-        self.going_on.broken.retain(|link| !link.ranks.iter().any(|&rank| polls.has_ended(rank)));
-        let due: Vec<BrokenLink> = self.going_on.broken.extract_if(.., |link| now >= link.since + patience).collect();
-        for BrokenLink { ranks: [lower, higher], why, .. } in due {
-            self.say(&format!("rank {higher} is ended, because it has no connection to rank {lower} any more: {why}"));
-            let place = self.nodes.iter().enumerate().find_map(|(node, found)| {
-                let slot = found.ranks.iter().position(|&rank| rank == higher)?;
-                Some((node as u32, slot as u32))
-            });
-            if let Some((node, slot)) = place {
+        for Sentence { rank, text } in self.going_on.broken.judge(now, |rank| polls.has_ended(rank)) {
+            self.say(&format!("rank {rank} is ended, because {text}"));
+            if let Some((node, slot)) = self.place_of(rank) {
                 // A message of this length always fits into a frame.
                 let _ = self.branches.send(node, &Down::End(slot));
             }
         }
+    }
+
+    /// The node and the slot of a rank.
+    fn place_of(&self, rank: u32) -> Option<(u32, u32)> {
+        self.nodes.iter().enumerate().find_map(|(node, found)| {
+            let slot = found.ranks.iter().position(|&known| known == rank)?;
+            Some((node as u32, slot as u32))
+        })
     }
 
     /// The status of a job of which no rank has ended the others, if some of its ranks have failed.

@@ -4,6 +4,7 @@
 //! what it does with each.
 
 mod agents;
+mod broken_links;
 mod deadlocks;
 mod debugger;
 mod ending;
@@ -136,8 +137,6 @@ struct Root<'a> {
     running: Running,
     /// Deaths and votes, if the job goes on when ranks die.
     going_on: GoingOn,
-    /// Seconds after which a silent agent is lost; 0: never.
-    host_timeout: u32,
 }
 
 struct Node {
@@ -241,7 +240,6 @@ impl<'a> Root<'a> {
             has_run: false,
             running: Running::new(plan.apps.len(), plan.ranks.len(), plan.is_held),
             going_on: GoingOn::default(),
-            host_timeout: plan.host_timeout,
             program: request.blocks.first().map_or(String::new(), |block| block.program.to_string_lossy().into_owned()),
         };
         events.into_iter().for_each(|event| root.on_event(event, Instant::now()));

@@ -324,6 +324,12 @@ impl Link {
         self.broken.get_or_insert(error).clone()
     }
 
+    /// Why the connection has ended, if it has and processes are left that the agent serves.
+    pub fn cut_off(&self) -> Option<&Error> {
+        let is_deserted = self.is_deserted.as_ref()?;
+        self.broken.as_ref().filter(|_| !is_deserted())
+    }
+
     /// The agents know why a connection has ended, and end the job; their word is better than an error. In a job that goes on
     /// they say who has died.
     fn await_first_word(&self) {

@@ -48,6 +48,11 @@ impl Incoming {
         failure
     }
 
+    /// Whether a link is broken of which the agents may know more.
+    pub fn has_breaking(&self) -> bool {
+        !self.breaking.is_empty()
+    }
+
     /// Long bytes of a peer that are next, and that may go straight to their place: the receiver's operation (none for the
     /// rest of the message that the last packet began), and how many.
     pub fn pullable(&mut self, peer: Peer) -> Option<(Option<u64>, usize)> {
