@@ -6,7 +6,7 @@
 #include "ft.h"
 #include <pthread.h>
 
-enum { TURNS = 250, WORDS = 64 };
+enum { TURNS = 100, WORDS = 64 };
 
 // How long it takes to make a window, in nanoseconds.
 static long took = 300000;

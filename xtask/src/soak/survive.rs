@@ -51,10 +51,10 @@ impl Soak {
             let seed = first + round;
             let begin = Instant::now();
             match self.lose_ranks(&program, seed).map_err(|error| format!("round {round}: {error}"))? {
-                Ok(Survived { died, pause }) => {
+                Ok(Survived { died, pause, frozen }) => {
                     deaths += died;
                     longest = longest.max(pause);
-                    slowest = slowest.max(begin.elapsed());
+                    slowest = slowest.max(begin.elapsed().saturating_sub(frozen));
                 }
                 Err(complaint) => {
                     failed += 1;
@@ -111,7 +111,7 @@ impl Soak {
                         frozen.as_secs_f64()
                     )
                 }
-                Some(pause) => return Ok(Ok(Survived { died, pause })),
+                Some(pause) => return Ok(Ok(Survived { died, pause, frozen })),
             },
         };
         Ok(Err(format!("{complaint}\n  stderr: {err}")))
@@ -124,6 +124,8 @@ struct Survived {
     died: usize,
     /// How long its longest operation took, without time in which the machine could not run it.
     pause: Duration,
+    /// For so long the machine stood still.
+    frozen: Duration,
 }
 
 /// The time of the longest operation that a job tells, without that in which a rank had no CPU.
