@@ -5,7 +5,7 @@
 //! `oxmpi_boot::polls` collects the ballots. `mpirun` is the one process that must not die, and that is so in any case: all
 //! agents end with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use oxmpi_agent::frame::{BadFrame, EVERY_NODE};
@@ -24,8 +24,8 @@ use crate::spawned::Spawned;
 pub(super) struct GoingOn {
     /// The ranks that have ended, and votes.
     polls: Polls,
-    /// Ranks that have aborted a communicator, and how many ranks of other hosts are ended because of that.
-    aborts: BTreeMap<u32, usize>,
+    /// Ranks that have aborted a communicator, and the ranks of other hosts that are ended because of that.
+    aborts: BTreeMap<u32, BTreeSet<u32>>,
     /// The last failure.
     pub last: Option<FailedRank>,
     /// Links between ranks that have broken.
@@ -54,10 +54,19 @@ impl Root<'_> {
             self.late.get_or_insert(failed);
             return;
         }
-        let elsewhere = self.going_on.aborts.remove(&failed.rank).unwrap_or(0);
-        let (ended, others) = (ended as usize + elsewhere, self.live());
-        let is_last = others <= ended && self.well() == 0;
-        self.say(&format!("{}{}", failed.text, report::go_on(ended, others.saturating_sub(ended), is_last)));
+        // Those of other hosts may have ended meanwhile.
+        let elsewhere = self.going_on.aborts.remove(&failed.rank).unwrap_or_default();
+        let others = match elsewhere.is_empty() {
+            true => self.live(),
+            false => {
+                let polls = &self.going_on.polls;
+                let ends = |rank: u32| rank == failed.rank || elsewhere.contains(&rank) || polls.has_ended(rank);
+                (0..self.size as u32).filter(|&rank| !ends(rank)).count()
+            }
+        };
+        let left = others.saturating_sub(ended as usize);
+        let is_last = left == 0 && self.well() == 0;
+        self.say(&format!("{}{}", failed.text, report::go_on(ended as usize + elsewhere.len(), left, is_last)));
         self.going_on.last = Some(failed);
     }
 
@@ -71,13 +80,13 @@ impl Root<'_> {
         if !self.goes_on() {
             return Ok(());
         }
-        let mut ended = 0;
+        let mut ended = BTreeSet::new();
         for (node, found) in self.nodes.iter().enumerate().filter(|&(node, _)| node != number) {
             let polls = &self.going_on.polls;
             let is_meant = |&(_, &rank): &(usize, &u32)| is_member(rank) && !polls.has_ended(rank);
             let slots: Vec<u32> =
                 found.ranks.iter().enumerate().filter(is_meant).map(|(slot, _)| slot as u32).collect();
-            ended += slots.len();
+            ended.extend(slots.iter().map(|&slot| found.ranks[slot as usize]));
             if !slots.is_empty() {
                 self.branches.send(node as u32, &Down::Doom(slots))?;
             }
