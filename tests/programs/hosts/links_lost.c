@@ -1,10 +1,11 @@
 // ranks: 3 5
 // launch: --with-ft ulfm --pretend-hosts 3
-// timeout: 60
+// timeout: 120
 // args: wait
 // args: test
 // args: window
 // expect-stderr: rank 1 is ended, because
+// sleeps: a verdict comes after some seconds
 // no-valgrind: a rank is killed
 // Rank 1 loses its links to all ranks of other hosts, and nobody has died: rank 1 is ended, and nobody else, although the others
 // have lost a link, too. Whoever waits, or tests again and again, learns of it within seconds.
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-enum { CUT = 1, LIMIT = 20 };
+enum { CUT = 1, LIMIT = 40 };
 
 // Takes every TCP connection of this process.
 static int cut_links(void) {

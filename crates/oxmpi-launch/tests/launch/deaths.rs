@@ -8,6 +8,8 @@ use oxmpi_base::death_log::{Death, End, Who};
 use oxmpi_base::lifeline::process_lives;
 use oxmpi_base::segment::{DOOMED_JOB, DOOMED_PART, STATE_ABORTED, STATE_FINALIZED, STATE_RUNNING, Segment};
 use oxmpi_boot::Member;
+use oxmpi_boot::requests::{self, Request};
+use std::os::fd::AsFd;
 
 use crate::mpi::ranks;
 use crate::support::{Done, mpirun, run, script};
@@ -20,6 +22,8 @@ fn see(segment: &Segment, own: usize, deaths: usize) {
         sleep(Duration::from_millis(1));
     }
     segment.has_seen(own, deaths);
+    // mpirun tells of it before this rank ends.
+    sleep(Duration::from_millis(300));
 }
 
 /// What the ranks do; the roles of `mpi.rs` that begin with `ft-`.
@@ -39,6 +43,9 @@ pub fn play(role: &str, place: Member) {
     me.state.store(STATE_RUNNING, Release);
     if role == "hosts" {
         return on_hosts(&place);
+    }
+    if let Some(role) = role.strip_prefix("hosts-") {
+        return asks_its_agent(role, &place);
     }
     while (0..place.size).any(|rank| segment.rank(rank).state.load(Relaxed) == 0) {
         sleep(Duration::from_millis(1));
@@ -111,6 +118,38 @@ fn on_hosts(place: &Member) {
     me.state.store(STATE_FINALIZED, Release);
 }
 
+/// On several hosts rank 0 asks its agent to end others, and dies of it. Rank 1 lives on.
+fn asks_its_agent(role: &str, place: &Member) {
+    let segment = &place.mapped;
+    let me = segment.rank(place.local_rank);
+    let ask = |request: Request| {
+        let reached = place.network.as_ref().expect("there are several hosts");
+        requests::send(reached.agent.as_fd(), &request).unwrap();
+    };
+    match (role, place.rank) {
+        ("claim", 0) => {
+            // What makes no sense changes nothing.
+            ask(Request::LinkBroken { rank: 99, why: String::new() });
+            ask(Request::LinkBroken { rank: 0, why: String::new() });
+            ask(Request::Abort { members: vec![(1, 2)] });
+            ask(Request::LinkBroken { rank: 2, why: "it says so".into() });
+            sleep(Duration::from_secs(60));
+        }
+        ("claim", _) => see(segment, place.local_rank, 1),
+        (_, 0) => {
+            me.doomed.store(DOOMED_PART, Relaxed);
+            ask(Request::Abort { members: vec![(0, 1), (2, 1)] });
+            me.abort_code.store(7, Relaxed);
+            me.state.store(STATE_ABORTED, Release);
+            std::process::exit(7);
+        }
+        (_, 1) => see(segment, place.local_rank, 2),
+        (_, _) => sleep(Duration::from_secs(60)),
+    }
+    println!("rank {} of {} is done", place.rank, place.size);
+    me.state.store(STATE_FINALIZED, Release);
+}
+
 fn job(options: &str, role: &str) -> Done {
     run(&mut ranks(&format!("--with-ft ulfm {options}"), &format!("ft-{role}"), None))
 }
@@ -147,6 +186,23 @@ fn on_several_hosts_all_hear_of_deaths_in_one_order() {
             done.stdout.lines().filter(|line| line.contains("stands at")).collect();
         assert_eq!(order.len(), 1, "{}", done.stdout);
     }
+}
+
+#[test]
+fn a_rank_cannot_have_another_one_ended_by_claiming_a_broken_link() {
+    let done = job("--pretend-hosts 3 -n 3", "hosts-claim");
+    let why = "rank 0 is ended, because it alone says that it has no connection to rank 2 any more: it says so";
+    let lines = done.messages();
+    assert_eq!((done.status, lines.len()), (0, 2), "{}", done.stderr);
+    assert!(lines[0].contains(why) && lines[1].contains("rank 0 ("), "{}", done.stderr);
+    assert_eq!(done.stdout.matches("is done").count(), 2, "{}", done.stdout);
+}
+
+#[test]
+fn an_abort_ends_ranks_of_its_communicator_on_other_hosts() {
+    let lines = ["rank 0 (…MPI_Abort with code 7; another rank of its communicator is ended; 1 rank goes on"];
+    ends(&job("--pretend-hosts 3 -n 3", "hosts-abort"), 0, &lines, 1);
+    ends(&job("--pretend-hosts 2 -n 3", "hosts-abort"), 0, &lines, 1);
 }
 
 #[test]
