@@ -53,6 +53,7 @@ impl_launch() {
             LAUNCH+=("${confine[@]}" "$home/bin/mpirun" -n "$n")
             [ "$where" != pair ] || LAUNCH+=(--bind-to core)
             [ -z "$WITH_FT" ] || [ "$name" != oxmpi ] || LAUNCH+=(--with-ft ulfm)
+            [ -z "${CHECK-}" ] || [ "$name" != oxmpi ] || LAUNCH+=("--check=$CHECK")
             ;;
         mpich)
             LAUNCH+=("${confine[@]}" "$home/bin/mpiexec" -n "$n")
