@@ -10,6 +10,7 @@ use oxmpi_verdict::whereabouts::{Where, grouped};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Duration;
@@ -18,6 +19,8 @@ use std::time::Duration;
 struct Job {
     pid: u32,
     segment: Segment,
+    /// The file of the segment: processes that have the same one belong together.
+    inode: u64,
 }
 
 /// A rank that has called `MPI_Init`.
@@ -49,10 +52,48 @@ pub fn whereabouts(of: &str, with_stacks: bool) -> (String, i32) {
     let Ok(pid) = of.parse::<u32>() else {
         return (format!("oxmpi: `{of}` is no process id; `oxmpi ps` lists the jobs\n"), 2);
     };
-    match open(pid) {
-        Ok(job) => (job.describe(with_stacks), 0),
-        Err(error) => (format!("oxmpi: {}\n", refusal(pid, &error)), 1),
+    match segments_of(pid) {
+        Ok(jobs) => (describe(pid, &jobs, with_stacks), 0),
+        Err(text) => (text, 1),
     }
+}
+
+/// The segments on this machine of the job of a process. The mpirun of a job on several hosts has none itself, but those of its
+/// agents that are here have.
+fn segments_of(pid: u32) -> Result<Vec<Job>, String> {
+    match open(pid) {
+        Ok(job) => Ok(vec![job]),
+        Err(error) => match below(pid) {
+            jobs if jobs.is_empty() => Err(format!("oxmpi: {}\n", refusal(pid, &error))),
+            jobs => Ok(jobs),
+        },
+    }
+}
+
+/// The segments of the agents that a process has started on this machine.
+fn below(pid: u32) -> Vec<Job> {
+    let parents: Vec<(u32, u32)> = processes().filter_map(|child| Some((child, parent_of(child)?))).collect();
+    let mut family = vec![pid];
+    let mut at = 0;
+    while let Some(&parent) = family.get(at) {
+        let children = parents.iter().filter(|(child, of)| *of == parent && !family.contains(child));
+        let children: Vec<u32> = children.map(|(child, _)| *child).collect();
+        family.extend(children);
+        at += 1;
+    }
+    let agents = family.into_iter().skip(1).filter(|&pid| is_launcher(pid));
+    let mut jobs: Vec<Job> = Vec::new();
+    for job in agents.filter_map(|pid| open(pid).ok()) {
+        if jobs.iter().all(|other| other.inode != job.inode) {
+            jobs.push(job);
+        }
+    }
+    jobs
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
 /// The process of a rank of a job, or why there is none.
@@ -61,8 +102,7 @@ pub fn process_of(job: &str, rank: &str) -> Result<u32, (String, i32)> {
         text.parse::<u32>().map_err(|_| (format!("oxmpi: `{text}` is no {what}; `oxmpi ps` lists the jobs\n"), 2))
     };
     let (pid, wanted) = (number(job, "process id")?, number(rank, "rank")? as usize);
-    let job = open(pid).map_err(|error| (format!("oxmpi: {}\n", refusal(pid, &error)), 1))?;
-    let ranks = job.ranks();
+    let ranks: Vec<Rank> = segments_of(pid).map_err(|text| (text, 1))?.iter().flat_map(Job::ranks).collect();
     match ranks.iter().find(|rank| rank.number == wanted) {
         Some(rank) => Ok(rank.pid),
         None => {
@@ -100,18 +140,25 @@ fn is_launcher(pid: u32) -> bool {
     program.file_name().is_some_and(|name| name == "mpirun" || name == "mpiexec")
 }
 
-/// The segment that a process has open.
+/// The segment that a process has open; other memory of OxMPI is not one.
 fn open(pid: u32) -> io::Result<Job> {
+    let mut refused = io::ErrorKind::NotFound.into();
     for entry in fs::read_dir(format!("/proc/{pid}/fd"))?.flatten() {
         let is_segment =
             fs::read_link(entry.path()).is_ok_and(|link| link.to_string_lossy().starts_with("/memfd:oxmpi"));
         if !is_segment {
             continue;
         }
-        let file = File::options().read(true).write(true).open(entry.path())?;
-        return Ok(Job { pid, segment: Segment::attach(file.as_fd())? });
+        let opened = File::options().read(true).write(true).open(entry.path()).and_then(|file| {
+            let inode = file.metadata()?.ino();
+            Ok(Job { pid, segment: Segment::attach(file.as_fd())?, inode })
+        });
+        match opened {
+            Ok(job) => return Ok(job),
+            Err(error) => refused = error,
+        }
     }
-    Err(io::ErrorKind::NotFound.into())
+    Err(refused)
 }
 
 impl Job {
@@ -127,40 +174,6 @@ impl Job {
 
     fn place(&self, rank: &Rank) -> Where {
         Where::of(self.segment.rank(rank.slot))
-    }
-
-    fn describe(&self, with_stacks: bool) -> String {
-        let ranks = self.ranks();
-        let waits: Vec<Waits> =
-            ranks.iter().map(|rank| self.segment.wait_record(rank.slot).read().unwrap_or_default()).collect();
-        let callers: Vec<Caller> =
-            ranks.iter().zip(&waits).map(|(rank, waits)| Caller { pid: rank.pid, callers: waits.callers }).collect();
-        let sites = Lines::new().sites(&callers, lines::LIMIT);
-        let places: Vec<(usize, String, &str)> = ranks
-            .iter()
-            .zip(&waits)
-            .zip(&sites)
-            .map(|((rank, waits), site)| {
-                let (at, rest) = self.words(rank, waits, site.as_ref());
-                (rank.number, at, rest)
-            })
-            .collect();
-        let program = ranks.first().map_or_else(String::new, |rank| format!(", {}", command(rank.pid)));
-        let mut text =
-            format!("job of process {} ({} ranks on this machine{program}):\n", self.pid, self.segment.ranks());
-        grouped(&places).iter().for_each(|line| text.push_str(&format!("  {line}\n")));
-        if with_stacks {
-            let pids: Vec<u32> = ranks.iter().map(|rank| rank.pid).collect();
-            let stacks: Vec<(usize, String, &str)> =
-                ranks.iter().zip(stacks::of(&pids)).map(|(rank, stack)| (rank.number, stack, "")).collect();
-            text.push_str("stacks:\n");
-            grouped(&stacks).iter().for_each(|line| text.push_str(&format!("  {line}\n")));
-        }
-        let absent = self.segment.ranks() - ranks.len();
-        if absent > 0 {
-            text.push_str(&format!("  {absent} ranks before MPI_Init\n"));
-        }
-        text
     }
 
     /// Where a rank is, and what it says of it.
@@ -183,6 +196,43 @@ impl Job {
             since.map_or_else(String::new, |time| format!(" for {} s or more{comma}", time - time % 10_u64.min(time)));
         (format!("{place}{line}{since}"), &waits.text)
     }
+}
+
+/// The ranks of a job in the segments that it has on this machine, in groups.
+fn describe(pid: u32, jobs: &[Job], with_stacks: bool) -> String {
+    let mut ranks: Vec<(&Job, Rank)> =
+        jobs.iter().flat_map(|job| job.ranks().into_iter().map(move |rank| (job, rank))).collect();
+    ranks.sort_by_key(|(_, rank)| rank.number);
+    let waits: Vec<Waits> =
+        ranks.iter().map(|(job, rank)| job.segment.wait_record(rank.slot).read().unwrap_or_default()).collect();
+    let callers: Vec<Caller> =
+        ranks.iter().zip(&waits).map(|((_, rank), waits)| Caller { pid: rank.pid, callers: waits.callers }).collect();
+    let sites = Lines::new().sites(&callers, lines::LIMIT);
+    let places: Vec<(usize, String, &str)> = ranks
+        .iter()
+        .zip(&waits)
+        .zip(&sites)
+        .map(|(((job, rank), waits), site)| {
+            let (at, rest) = job.words(rank, waits, site.as_ref());
+            (rank.number, at, rest)
+        })
+        .collect();
+    let all: usize = jobs.iter().map(|job| job.segment.ranks()).sum();
+    let program = ranks.first().map_or_else(String::new, |(_, rank)| format!(", {}", command(rank.pid)));
+    let mut text = format!("job of process {pid} ({all} ranks on this machine{program}):\n");
+    grouped(&places).iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+    if with_stacks {
+        let pids: Vec<u32> = ranks.iter().map(|(_, rank)| rank.pid).collect();
+        let stacks: Vec<(usize, String, &str)> =
+            ranks.iter().zip(stacks::of(&pids)).map(|((_, rank), stack)| (rank.number, stack, "")).collect();
+        text.push_str("stacks:\n");
+        grouped(&stacks).iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+    }
+    let absent = all - ranks.len();
+    if absent > 0 {
+        text.push_str(&format!("  {absent} ranks before MPI_Init\n"));
+    }
+    text
 }
 
 /// What the kernel says of a process.
@@ -230,7 +280,7 @@ mod tests {
         assert_eq!(process_of(&own, "1").ok(), Some(std::process::id()));
         assert!(process_of(&own, "9").unwrap_err().0.contains("has no rank 9 "));
         assert_eq!(process_of(&own, "x").unwrap_err().1, 2);
-        let text = found.describe(false);
+        let text = describe(found.pid, &[found], false);
         assert!(text.contains("(2 ranks on this machine") && text.contains("1 ranks before MPI_Init"), "{text}");
     }
 }
