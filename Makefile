@@ -21,7 +21,7 @@ endif
 .PHONY: help demo test test-all install bench clean
 .PHONY: deps test-deps stage lint unit loom abi hot programs programs-hosts programs-hosts-all wrappers tools valgrind valgrind-all kills hosts hosts-sample
 .PHONY: wheel deb dist packages
-.PHONY: mpi4py hosts-kills programs-hosts-ssh simulated miri soak foreign-abi foreign-abi-all
+.PHONY: programs-check mpi4py hosts-kills programs-hosts-ssh simulated miri soak foreign-abi foreign-abi-all
 
 help:
 	@echo 'make demo                 build, and run the examples under mpirun'
@@ -111,6 +111,10 @@ programs-hosts-all: stage
 	cargo xtask test-programs --prefix $(STAGE) --hosts 3
 	tests/fabric/run $(STAGE) build/tests-fabric --all
 
+# The test programs that are right, at all sizes under --check: no finding, and no failure.
+programs-check: stage
+	cargo xtask test-programs --prefix $(STAGE) --check
+
 # Packages of an installation, and of the sources.
 wheel: stage
 	packaging/wheel/build $(STAGE) dist
@@ -198,7 +202,7 @@ miri:
 	  echo 'miri: skipped, because no nightly toolchain with the component miri is installed'; \
 	fi
 
-test-all: test valgrind-all simulated miri foreign-abi-all programs-hosts-all programs-hosts-ssh hosts hosts-kills
+test-all: test programs-check valgrind-all simulated miri foreign-abi-all programs-hosts-all programs-hosts-ssh hosts hosts-kills
 
 soak: stage hosts-kills
 	cargo xtask soak --prefix $(STAGE) --ranks 2000 --mpirun 500 --survive 2000

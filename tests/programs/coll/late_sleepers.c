@@ -2,6 +2,7 @@
 // timeout: 60
 // attempts: 3
 // one-host: it delays the wake-ups of processes that share memory
+// no-check: measures a short time; records of the calls wake ranks that should sleep late
 // On a machine where a sleeping process wakes up late, processes that wait for each other do not sleep at every step once one of
 // them was late. A system call of the test that delays every wake-up simulates such a machine.
 #define _GNU_SOURCE

@@ -1,6 +1,7 @@
 // ranks: 2 3 5
 // sleeps: a rank comes late to every call
 // timeout: 30
+// no-check: the ranks give different roots
 // Processes that wait for different nonblocking collectives, none of which can complete: each
 // process gets an error from its request, and correct operations before and beside it complete.
 #include "../check.h"

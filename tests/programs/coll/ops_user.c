@@ -1,4 +1,5 @@
 // ranks: 1 3
+// no-check: measures memory; what was found is remembered by line
 // User-defined operations: the arguments of their functions, in which pieces, and their lifetime.
 #include "../check.h"
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
 // ranks: 1 2 3 4 8
+// no-check: buffers of a call overlap
 // Programs that forget MPI_IN_PLACE: the send buffer of a rank is where its part of the result
 // goes. Each rank that does so gets an error, whatever its rank, in every form of the call, and no
 // rank hangs.

@@ -7,7 +7,7 @@
 #include "../check.h"
 #include <unistd.h>
 
-static int a[100], b[1000], counts[8], places[8];
+static int a[100], b[1000], from_last[100], counts[8], places[8];
 
 // Longer than two looks of a rank that waits.
 static void dawdle(int who) {
@@ -21,7 +21,7 @@ static void calls(MPI_Comm comm, int late) {
     OK(MPI_Bcast(a, 4, MPI_INT, 0, comm));
     OK(MPI_Gatherv(a, 4, MPI_INT, b, counts, places, MPI_INT, 0, comm));
     OK(MPI_Barrier(comm));
-    OK(MPI_Ibcast(a, 4, MPI_INT, size - 1, comm, &request));
+    OK(MPI_Ibcast(from_last, 4, MPI_INT, size - 1, comm, &request));
     dawdle(late);
     OK(MPI_Scatterv(b, counts, places, MPI_INT, a, 4, MPI_INT, size - 1, comm));
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));

@@ -1,6 +1,7 @@
 // ranks: 2
 // sleeps: each case waits until a death is noticed
 // timeout: 120
+// no-check: calls are cut short by a death, and objects are left
 // A process of another job dies while this job waits for it in a call: every call gets an error, on every rank, and none waits for
 // ever or blames different collective calls.
 #include "jobs.h"

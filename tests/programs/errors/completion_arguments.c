@@ -1,4 +1,5 @@
 // ranks: 1 2
+// no-check: requests that fail share buffers
 // Every argument error of the functions that complete, start, free, cancel and look at requests, and of those that
 // read and write statuses.
 #include "../check.h"

@@ -1,6 +1,7 @@
 // ranks: 3
 // sleeps: ranks wait for seconds before they go on
 // timeout: 60
+// no-check: ranks end while others still talk to them
 // Rank 1 finalizes early, rank 2 later. What they sent before is received; a call that waits for a message or a call that will
 // never come ends with an error that says so; a call that another rank can still end goes on.
 #include "../check.h"

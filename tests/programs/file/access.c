@@ -1,4 +1,5 @@
 // ranks: 1 2 3 5 8
+// no-check: all ranks write the same bytes
 // Reads and writes at offsets and at the process's own file pointer, alone and together: what lands where, what a status
 // says, what happens at the end of the file, and memory of every shape.
 #include "files.h"

@@ -53,7 +53,7 @@ static void many(void) {
 // too large to be buffered, has no receiver yet; then the other way round.
 static void both_halves(void) {
     enum { BIG = 8 << 20 };
-    int flag = -1, one = 1, got = 0;
+    int flag = -1, one = 1, got = 0, go = 0;
     if (size < 2 || rank > 1) return;
     char *big = get_memory(BIG);
     MPI_Request request;
@@ -65,7 +65,7 @@ static void both_halves(void) {
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         CHECK_EQ(got, 1);
         MPI_Isendrecv(&one, 1, MPI_INT, 1, 4, &got, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &request);
-        MPI_Recv(&one, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&go, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
         CHECK_EQ(flag, 0); // my send was received, but nothing has come for me
         MPI_Send(&one, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);

@@ -1,5 +1,6 @@
 // ranks: 2
 // one-host: between hosts packets are stored in memory of the library
+// no-check: counts allocations, which records need
 // MPI_Waitall, MPI_Testall, MPI_Waitsome and MPI_Waitany of 1,000 requests allocate nothing, read and write nothing behind their
 // arrays, and leave what they do not set as it was.
 #include "../check.h"

@@ -1,5 +1,6 @@
 // ranks: 1 2 4
 // timeout: 30
+// no-check: all kinds of wrong use
 // Every wrong use that can be seen: its class, and a text that says what is wrong. After each the window still works.
 #include "windows.h"
 

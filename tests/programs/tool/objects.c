@@ -1,4 +1,5 @@
 // ranks: 1 2 5
+// no-check: requests share a buffer
 // How many objects there are, whether ranks share memory for their collective operations, and how much of it; before MPI and after
 // it there is nothing.
 #include "tool.h"

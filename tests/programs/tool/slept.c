@@ -1,5 +1,6 @@
 // ranks: 2 4
 // attempts: 3
+// no-check: counts how often ranks are woken
 // A call that has slept says so to functions that keep to the tool information interface; one that promised nothing is passed over.
 #include "tool.h"
 

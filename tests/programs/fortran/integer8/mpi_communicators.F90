@@ -1,6 +1,7 @@
 ! ranks: 1 2 3 8
 ! timeout: 120
 ! cflags: -fdefault-integer-8
+! no-check: objects are left at the end
 ! Groups, communicators, attributes and names, with INTEGERs of eight bytes.
 #define BY_MPI
 #include "../bodies/communicators.inc"

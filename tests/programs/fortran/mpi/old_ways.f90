@@ -1,4 +1,5 @@
 ! ranks: 1 2 4
+! no-check: objects are left at the end
 ! What programs do that were moved from mpif.h to the module mpi: elements of arrays where arrays are expected, arrays of
 ! another shape, buffers of all types, a section as a buffer.
 program old_ways

@@ -1,5 +1,6 @@
 ! ranks: 1 2 3 8
 ! timeout: 120
+! no-check: objects are left at the end
 ! Groups, communicators, attributes and names.
 #define BY_MPI_F08
 #include "../bodies/communicators.inc"

@@ -1,4 +1,5 @@
 ! ranks: 1 3
+! no-check: objects are left at the end
 ! LOGICALs of a compiler whose .TRUE. is -1 and whose .FALSE. is 5, which integers stand for here: they are understood, answered
 ! with, handed to callbacks and reduced.
 program booleans

@@ -1,5 +1,6 @@
 ! ranks: 1 2 3 8
 ! timeout: 120
+! no-check: objects are left at the end
 ! One-sided communication: windows of all kinds.
 #define BY_MPIF
 #include "../bodies/windows.inc"

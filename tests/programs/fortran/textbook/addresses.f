@@ -1,4 +1,5 @@
 ! ranks: 1 2 5
+! no-check: objects are left at the end
 ! MPI_ADDRESS into INTEGERs, of variables wherever a compiler has put them: the main program's, a subroutine's own, large
 ! arrays, common blocks, and several of them in one type; differences, and MPI_BOTTOM.
       program addresses

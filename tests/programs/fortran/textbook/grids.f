@@ -1,5 +1,6 @@
 ! ranks: 1 2 3 4 5 6 7 8 24
 ! timeout: 120
+! no-check: objects are left at the end
 ! Grids and graphs: surplus ranks, shifts off the edge, a star whose members may have other ranks than in the world,
 ! dimensions that cannot be had.
       program grids

@@ -1,4 +1,5 @@
 ! ranks: 1 2 3 4 5 6 7 8
+! no-check: objects are left at the end
 ! Groups: translation, empty ones, a reversed split, disjoint communicators made in one call, attributes in INTEGERs.
       program groups
       implicit none

@@ -1,5 +1,6 @@
 ! ranks: 1 2 3 4 5 6 7 8
 ! expect-stdout: last word of rank
+! no-check: objects are left at the end
 ! Habits of old programs: no IMPLICIT NONE, buffers of every type in one file, an array for a scalar and a scalar for an array,
 ! requests that are null or never completed, empty groups, constants of MPI in PARAMETER statements.
       PROGRAM HABITS

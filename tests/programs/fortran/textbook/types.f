@@ -1,4 +1,5 @@
 ! ranks: 1 2 3 4 5 6 7 8
+! no-check: objects are left at the end
 ! Datatypes in the older manner: addresses in INTEGERs, structures of static data with MPI_BOTTOM, a vector that reverses
 ! the columns of a matrix, packing, types without blocks.
       program types

@@ -1,4 +1,5 @@
 ! ranks: 1 2 3 4 5 6 7 8
+! no-check: objects are left at the end
 ! A master hands out work and gathers answers with MPI_WAITSOME; columns are exchanged with MPI_WAITANY; a barrier is made of
 ! persistent requests that are never freed.
       program workers
