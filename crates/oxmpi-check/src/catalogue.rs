@@ -32,6 +32,9 @@ entries! {
         "Only with --check=strict: MPI_Send waits for its receive, which comes only after the send. The program works where the \
          message is short enough to be stored, and hangs elsewhere. Let one of the two receive first, or use MPI_Sendrecv or \
          MPI_Isend."
+    SEND_READY "OX-SEND-READY" "send_ready"
+        "A message was sent in ready mode (MPI_Rsend, MPI_Irsend, MPI_Rsend_init), which promises that its receive is posted, \
+         and it was not. Elsewhere the message may be lost. Let the receiver post first and tell the sender, or use MPI_Send."
     TYPE_MESSAGE "OX-TYPE-MESSAGE" "type_message"
         "A message was sent with elements of one kind and received as another kind. The bytes are taken as they are, so \
          the values are wrong. The types of a send and of its receive must have the same sequence of basic types; \
@@ -52,6 +55,9 @@ entries! {
     COLL_ARGS "OX-COLL-ARGS" "coll_args"
         "The ranks of a collective call give different arguments where they must be the same, such as the dimensions of a grid \
          or the access mode of a file. All must give the same."
+    COLL_NEIGHBORS "OX-COLL-NEIGHBORS" "coll_neighbors"
+        "Two ranks of a distributed graph do not agree on the edges between them: one names the other as a destination, and that \
+         one does not name it as a source, or the other way round. Operations among neighbours hang then, or mix up data."
     TYPE_RMA "OX-TYPE-RMA" "type_rma"
         "A one-sided operation gives types of different kinds for its own memory and for that of the target. The bytes \
          are taken as they are, so the values are wrong."
@@ -63,6 +69,10 @@ entries! {
         "A rank has stored to its own memory of a window where another rank puts in the same epoch. One of the two values is \
          lost. Store before the epoch begins or after it has ended. With --check=strict also a store to what another rank \
          gets, whose value is then not certain."
+    RMA_ASSERT "OX-RMA-ASSERT" "rma_assert"
+        "An assertion of MPI_Win_fence or MPI_Win_post is not true: memory was stored to although MPI_MODE_NOSTORE says that \
+         it was not, others have put there although MPI_MODE_NOPUT says that they will not, or only some ranks give \
+         MPI_MODE_NOPRECEDE or MPI_MODE_NOSUCCEED. Elsewhere data may be lost. Give 0, or make it true."
     RMA_ORIGIN "OX-RMA-ORIGIN" "rma_origin"
         "The buffer of a one-sided operation was changed or used by another one before the operation was complete: \
          before the next fence, MPI_Win_complete, flush or unlock. What was sent or received depends on chance."
@@ -78,8 +88,9 @@ entries! {
         "Two threads wait for one request at once. The first one completes and frees it; the other one uses a request that \
          does not exist any more. Let one thread complete each request."
     FILE_CONFLICT "OX-FILE-CONFLICT" "file_conflict"
-        "Several ranks have written the same bytes of a file, without atomic mode and without MPI_File_sync in between. What \
-         the file contains in the end depends on chance. Write to places of one's own, or let one rank write."
+        "Several ranks have written the same bytes of a file, or one has read what another one writes, without atomic mode and \
+         without MPI_File_sync in between. What the file contains, or what is read, depends on chance. Write to places of \
+         one's own, or let one rank write; before others read, call MPI_File_sync, MPI_Barrier and MPI_File_sync."
     BUF_OVERLAP "OX-BUF-OVERLAP" "buf_overlap"
         "A call uses a buffer that an operation under way writes, or writes one that it reads. What the buffer contains \
          in the end depends on chance. Complete the operation first, with MPI_Wait for example."
@@ -95,6 +106,12 @@ entries! {
     REQ_ACTIVE "OX-REQ-ACTIVE" "req_active"
         "A request was never completed before MPI_Finalize. Nobody knows whether its operation has ended, and its buffer \
          may not be used. Complete every request with MPI_Wait, MPI_Test or one of their kind."
+    REQ_UNSTARTED "OX-REQ-UNSTARTED" "req_unstarted"
+        "A persistent request was waited for, and the process has never started any request: MPI_Start or MPI_Startall is \
+         missing. The wait returns at once, and nothing was sent or received."
+    REQ_FREED "OX-REQ-FREED" "req_freed"
+        "The request of a receive was freed (MPI_Request_free) before it was completed. The program has no way to learn when the \
+         message is there, so it may never use the buffer. Complete the receive with MPI_Wait or MPI_Test."
     OBJ_REQUEST "OX-OBJ-REQUEST" "obj_request"
         "A persistent request was not freed before MPI_Finalize (MPI_Request_free)."
     OBJ_COMM "OX-OBJ-COMM" "obj_comm"

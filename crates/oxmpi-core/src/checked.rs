@@ -23,6 +23,7 @@ impl Library {
             && let Some(mut guard) = self.enter()
         {
             origins::note(made, fun);
+            origins::prune(|handle| guard.has_object(handle));
             guard.bind_buffers(made, fun);
         }
     }

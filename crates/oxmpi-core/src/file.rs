@@ -31,6 +31,8 @@ pub struct File {
     /// With `--check`: the bytes of the file that this process has written since the last synchronisation, as long as they
     /// are known.
     pub written: Option<Vec<Range<u64>>>,
+    /// The same of what it has read.
+    pub read: Option<Vec<Range<u64>>>,
 }
 
 /// How collective accesses are buffered; equal on all processes of the file.

@@ -90,6 +90,8 @@ pub struct Process {
     pub name_server: Option<OwnedFd>,
     /// Communicators whose members have not agreed on a context yet.
     pub(crate) pending_comms: Vec<PendingComm>,
+    /// Communicators whose participants have agreed, with `--check`, before their requests are completed.
+    pub(crate) held_members: Vec<(pending::Members, Option<Ranks>)>,
     /// Collective operations that go on while the program does other things.
     pub(crate) runs: Vec<Background>,
     /// Partitioned receives whose announcement has not arrived.
@@ -251,6 +253,7 @@ impl Process {
             agent_socket: AgentSocket::default(),
             name_server: None,
             pending_comms: Vec::new(),
+            held_members: Vec::new(),
             runs: Vec::new(),
             receiving: Vec::new(),
             partitions: 0,

@@ -107,7 +107,7 @@ impl Classes {
 /// What a message says about its type, in one word.
 ///
 /// ```text
-/// | 1 bit: there is a word | 2 bits: one class, several, anything | 13 bits | 16 bits: name | 32 bits: class or hash |
+/// | 1 bit: there is a word | 2 bits: one class, several, anything | 1 bit: ready | 12 bits | 16 bits: name | 32 bits: class or hash |
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signature(u64);
@@ -116,6 +116,7 @@ const PRESENT: u64 = 1 << 63;
 const ONE: u64 = 1 << 61;
 const SEVERAL: u64 = 2 << 61;
 const KIND: u64 = 3 << 61;
+const READY: u64 = 1 << 60;
 
 impl Signature {
     pub const NONE: Signature = Signature(0);
@@ -136,6 +137,16 @@ impl Signature {
 
     pub fn word(self) -> u64 {
         self.0
+    }
+
+    /// The same for a message that promises that its receive is posted.
+    pub fn ready(self) -> Signature {
+        Signature(self.0 | READY)
+    }
+
+    /// Whether the message was sent because its receive is posted.
+    pub fn is_ready(self) -> bool {
+        self.0 & (PRESENT | READY) == PRESENT | READY
     }
 
     pub fn is_none(self) -> bool {

@@ -115,6 +115,10 @@ pub struct TargetLog {
     used: AtomicU32,
     /// The epoch at whose beginning the copy was made; zero if there is none.
     copied: AtomicU64,
+    /// The epoch of the last copy, also when others may know what has been stored since.
+    content: AtomicU64,
+    /// The assertion of this rank's last fence.
+    asserted: AtomicU32,
     slots: [[AtomicU64; WORDS]; SLOTS],
     copy: [AtomicU8; COPIED],
 }
@@ -180,6 +184,34 @@ impl TargetLog {
         self.copied.store(0, Relaxed);
     }
 
+    /// Others may know what this rank has stored under locks, or its memory is no longer what the accesses of the log explain.
+    pub fn forget_locked_copy(&self) {
+        if self.copied.load(Relaxed) == Epoch::Lock.word() {
+            self.forget_copy();
+        }
+    }
+
+    /// Notes what a rank asserts at a fence, and reads it again.
+    pub fn assert(&self, assertion: i32) {
+        self.asserted.store(assertion as u32, Relaxed);
+    }
+
+    pub fn asserted(&self) -> i32 {
+        self.asserted.load(Relaxed) as i32
+    }
+
+    /// Whether memory differs from the copy of an epoch's beginning where no access of the log has changed it.
+    pub fn was_stored(&self, epoch: Epoch, memory: &[u8]) -> bool {
+        if self.content.load(Relaxed) != epoch.word() {
+            return false;
+        }
+        let changes = |entry: &Entry| entry.kind != Kind::Get;
+        let changed: Vec<Entry> = self.entries(epoch).into_iter().filter(changes).collect();
+        let is_own = |at: usize| changed.iter().all(|entry| !(entry.from..entry.to).contains(&(at as u64)));
+        let bytes = self.copy.iter().zip(memory).enumerate();
+        bytes.into_iter().any(|(at, (old, new))| old.load(Relaxed) != *new && is_own(at))
+    }
+
     /// Keeps the accesses for which `stays` holds.
     pub fn retain(&self, stays: impl Fn(&Entry) -> bool) {
         self.change(|entry| stays(&entry).then_some(entry));
@@ -198,6 +230,7 @@ impl TargetLog {
     pub fn copy(&self, epoch: Epoch, memory: &[u8]) {
         self.copy.iter().zip(memory).for_each(|(to, from)| to.store(*from, Relaxed));
         self.copied.store(epoch.word(), Relaxed);
+        self.content.store(epoch.word(), Relaxed);
     }
 
     /// Bytes as they were when the epoch began, if they were copied.
@@ -219,6 +252,10 @@ pub struct AccessLog {
     pub waited: u32,
     /// This rank has accesses in the log that are over.
     pub has_over: bool,
+    /// Accesses that have waited for stores of their targets.
+    pub hesitated: u32,
+    /// The assertion with which this rank's memory was exposed last.
+    pub promised: i32,
 }
 
 // SAFETY: shared memory that is only ever touched through atomics.
@@ -235,7 +272,7 @@ impl AccessLog {
     /// `base` is aligned to a page and has [`AccessLog::bytes`] of shared memory, which was all zeroes at first, for as long
     /// as this value lives.
     pub unsafe fn new(base: NonNull<u8>, ranks: usize, own: usize) -> AccessLog {
-        AccessLog { base, ranks, own, fences: 0, waited: 0, has_over: false }
+        AccessLog { base, ranks, own, fences: 0, waited: 0, has_over: false, hesitated: 0, promised: 0 }
     }
 
     /// This rank communicates: others may know now that its accesses are over.
@@ -243,7 +280,10 @@ impl AccessLog {
         let own = self.own;
         if std::mem::take(&mut self.has_over) {
             for target in 0..self.ranks {
-                self.with(target, |log| log.retain(|entry| !(entry.over && entry.origin == own)));
+                self.with(target, |log| {
+                    log.retain(|entry| !(entry.over && entry.origin == own));
+                    log.forget_locked_copy();
+                });
             }
         }
     }

@@ -31,6 +31,8 @@ CHECK_UNUSED static void together(const char *name, int wrong) {
         int first = wrong && rank == 0;
         if (first) MPI_File_read_all(file, in, 4, MPI_INT, MPI_STATUS_IGNORE);
         MPI_File_write_all(file, out, 4, MPI_INT, MPI_STATUS_IGNORE);
+        // What the rank has written itself.
+        MPI_File_seek(file, 0, MPI_SEEK_SET);
         if (!first) MPI_File_read_all(file, in, 4, MPI_INT, MPI_STATUS_IGNORE);
     }
     if (is(name, "sync")) {

@@ -158,7 +158,7 @@ pub fn dist_graph_create_adjacent(
     let made =
         comm::run_agreement(cx, &mut guard, |io| distributed::create_adjacent(io, participants, described, positions))?;
     let handle = add(&mut guard, comm_old, made, &given)?;
-    Ok(handle)
+    comm::checked::edges(cx, &mut guard, comm_old, handle)
 }
 
 pub fn dist_graph_neighbors_count(cx: &Call, comm: Comm) -> Result<(c_int, c_int, bool)> {

@@ -80,14 +80,14 @@ pub fn intercomm_merge(cx: &Call, intercomm: Comm, high: c_int) -> Result<Comm> 
     let all = participants.members.clone();
     let (context, said) =
         comm::run_agreement(cx, &mut guard, |io| contexts::agree_and_gather(io, participants, u64::from(high != 0)))?;
+    comm::checked::high(&guard, &said, if first_is_near { 0 } else { far.len() }, high != 0);
     let (first, second) = if first_is_near { (near, far) } else { (far, near) };
     // In the order that all know, unless the first group wants to be high and the second does not.
     let group = match (said[0] != 0, said[first.len()] != 0) {
         (true, false) => Ranks::from_list(second.iter().chain(first.iter()).collect()),
         _ => all,
     };
-    let handle = comm::add(&mut guard, intercomm, context, group, None)?;
-    Ok(handle)
+    comm::add(&mut guard, intercomm, context, group, None)
 }
 
 // ---- without a parent ----

@@ -7,10 +7,11 @@
 
 use super::message::Expected;
 use oxmpi_abi::functions::Fun;
+use oxmpi_base::callers::CALLERS;
 use oxmpi_base::watchpoint::Watchpoint;
 use oxmpi_datatype::Source;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A buffer of an operation.
 pub struct Use {
@@ -103,6 +104,11 @@ pub struct Buffers {
     pub(crate) accesses: Vec<LocalUse>,
     /// Those of persistent requests, for each start.
     pub(crate) kept: HashMap<usize, Vec<Use>>,
+    /// Waits for persistent requests, by the call that made them, while this process has never started one.
+    pub(crate) never_started: BTreeMap<Option<Fun>, Option<[u64; CALLERS]>>,
+    pub(crate) has_started: bool,
+    /// Active requests whose operation the program has cancelled.
+    pub(crate) cancelled: BTreeSet<usize>,
     /// The requests that threads wait for.
     pub(crate) waits: Vec<(usize, u64)>,
     /// Buffers that were watched.

@@ -14,6 +14,10 @@ pub const NO_OPERATION: u16 = 0;
 /// All operations of the program's own.
 pub const USERS: u16 = u16::MAX;
 
+/// On an intercommunicator: an operation or a root that this rank does not name.
+pub const ANY_OPERATION: u16 = u16::MAX - 1;
+pub const ANY_ROOT: i32 = -3;
+
 /// In place of the name of a type: these are other arguments.
 const ARGUMENTS: u16 = u16::MAX;
 
@@ -61,7 +65,7 @@ impl Data {
     }
 
     /// What is wrong when the other end has this data.
-    fn differs(self, other: Data) -> Option<&'static Entry> {
+    pub(super) fn differs(self, other: Data) -> Option<&'static Entry> {
         if self.name == ARGUMENTS && other.name == ARGUMENTS {
             return (self.hash != other.hash).then_some(&COLL_ARGS);
         }
@@ -74,7 +78,7 @@ impl Data {
         (is_known && self.hash != other.hash).then_some(if is_one_type { &COLL_COUNT } else { &TYPE_COLL })
     }
 
-    fn describe(self) -> String {
+    pub(super) fn describe(self) -> String {
         let name = NAMED.iter().find(|named| named.handle == self.name).map(|named| named.name);
         let of = name.map_or_else(|| " of a derived type".into(), |name| format!(" of {name}"));
         format!("{} bytes{}", self.bytes, if self.bytes == 0 { String::new() } else { of })
@@ -91,7 +95,7 @@ impl Facts {
         if self.root >= 0 {
             parts.push(format!("root {}", self.root));
         }
-        if self.op != NO_OPERATION {
+        if self.op != NO_OPERATION && self.op != ANY_OPERATION {
             parts.push(match oxmpi_ops::predefined(self.op.into()) {
                 Some(op) => op.name().into(),
                 None => "an operation of the program".into(),
@@ -107,9 +111,9 @@ impl Facts {
     fn differs(self, other: Facts) -> Option<&'static Entry> {
         if self.fun != other.fun {
             Some(&COLL_CALL)
-        } else if self.root != other.root {
+        } else if self.root != other.root && self.root != ANY_ROOT && other.root != ANY_ROOT {
             Some(&COLL_ROOT)
-        } else if self.op != other.op {
+        } else if self.op != other.op && self.op != ANY_OPERATION && other.op != ANY_OPERATION {
             Some(&COLL_OP)
         } else {
             self.data.differs(other.data)
@@ -278,6 +282,7 @@ mod tests {
         assert_eq!(entry(Facts { fun: Fun::Reduce as u16, ..facts }), Some("OX-COLL-CALL"));
         assert_eq!(entry(Facts { root: 1, ..facts }), Some("OX-COLL-ROOT"));
         assert_eq!(entry(Facts { op: 7, ..facts }), Some("OX-COLL-OP"));
+        assert_eq!(entry(Facts { root: ANY_ROOT, op: ANY_OPERATION, ..facts }), None, "what a rank does not name");
         assert_eq!(entry(Facts { data: data(INT, 6), ..facts }), Some("OX-COLL-COUNT"));
         assert_eq!(entry(Facts { data: data(FLOAT, 5), ..facts }), Some("OX-TYPE-COLL"));
         assert_eq!(entry(Facts { data: data(BYTE, 20), ..facts }), None);

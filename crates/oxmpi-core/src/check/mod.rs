@@ -18,8 +18,10 @@ pub mod message;
 pub mod origins;
 
 use crate::settings;
+use calls::Data;
+use oxmpi_abi::functions::Fun;
 use oxmpi_base::callers::{CALLERS, callers};
-use oxmpi_check::catalogue::{COLL_ARGS, Entry, FILE_CONFLICT};
+use oxmpi_check::catalogue::{COLL_ARGS, COLL_NEIGHBORS, Entry, FILE_CONFLICT};
 use oxmpi_check::{Finding, Mode};
 use oxmpi_transport::NodeMemory;
 use std::collections::BTreeSet;
@@ -100,6 +102,21 @@ pub fn tell_common_writes(node: &NodeMemory, what: &str) {
 #[cold]
 pub fn tell_other_argument(node: &NodeMemory, text: String) {
     tell(node, &COLL_ARGS, text);
+}
+
+/// Tells when what a rank gives to a collective call for itself is not what it expects from itself.
+#[cold]
+pub fn tell_own_block(node: &NodeMemory, fun: Fun, sent: Data, expected: Data) {
+    if let Some(entry) = sent.differs(expected) {
+        let (sent, expected) = (sent.describe(), expected.describe());
+        tell(node, entry, format!("called {} to send {sent} and to receive {expected} for each rank", fun.name()));
+    }
+}
+
+/// Tells that two ranks of a distributed graph give different edges between them.
+#[cold]
+pub fn tell_other_edges(node: &NodeMemory, text: String) {
+    tell(node, &COLL_NEIGHBORS, text);
 }
 
 /// What was found where it could not be told, with its callers.

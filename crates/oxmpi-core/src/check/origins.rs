@@ -5,6 +5,7 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_base::callers::{CALLERS, callers};
 use oxmpi_base::slots::{Kind, kind_of};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The call that made an object.
@@ -32,6 +33,20 @@ pub fn note(handle: usize, fun: Fun) {
 fn insert(handle: usize, origin: Origin) {
     ORIGINS.lock().unwrap_or_else(PoisonError::into_inner).insert(handle, origin);
 }
+
+/// Forgets objects that do not exist any more, when there may be many of them.
+#[cold]
+pub(crate) fn prune(exists: impl Fn(usize) -> bool) {
+    let mut all = ORIGINS.lock().unwrap_or_else(PoisonError::into_inner);
+    if all.len() > LIMIT.load(Relaxed) {
+        all.retain(|&handle, _| exists(handle));
+        LIMIT.store(MANY.max(2 * all.len()), Relaxed);
+    }
+}
+
+/// With more entries it is time to look for those that mean nothing.
+static LIMIT: AtomicUsize = AtomicUsize::new(MANY);
+const MANY: usize = 4096;
 
 /// A request is gone.
 #[cold]

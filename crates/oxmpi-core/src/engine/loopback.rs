@@ -24,6 +24,9 @@ impl Messages {
             return None;
         }
         let from = self.tx.own();
+        if route.signature.is_ready() {
+            self.tell_not_ready(from, &envelope);
+        }
         if mode == Mode::Standard && bytes <= LOOPBACK_EAGER {
             let message = Message {
                 from,

@@ -8,6 +8,8 @@ use crate::check::{self, message::Expected};
 use crate::matching::{Envelope, MessageId, Pattern, PostedId};
 use oxmpi_abi::constants::MPI_ERR_TRUNCATE;
 use oxmpi_abi::{Error, Status};
+use oxmpi_check::Finding;
+use oxmpi_check::catalogue::SEND_READY;
 use oxmpi_datatype::{Cursor, Signature, Target};
 use oxmpi_transport::transfer::{RecvTransfer, RemoteOffer, RemoteRegion};
 use oxmpi_transport::{INLINE_BYTES, Packet, Peer, RING_EAGER};
@@ -387,7 +389,7 @@ impl Messages {
             }
             None if defer_unmatched => return Arrived::Deferred,
             None => {
-                let signature = self.arriving_signature(peer);
+                let signature = self.early_signature(peer, &envelope);
                 let message = Message { from: peer, bytes, body: Body::Offered(region), offer: Some(offer), signature };
                 self.account_stored(peer, message.weight(), 0);
                 self.unexpected.push(envelope, message);
@@ -400,6 +402,27 @@ impl Messages {
     #[inline]
     fn arriving_signature(&mut self, peer: Peer) -> Signature {
         if check::is_on() { std::mem::take(&mut self.peers.at(peer).signature) } else { Signature::NONE }
+    }
+
+    /// The same of one whose receive is not posted.
+    fn early_signature(&mut self, peer: Peer, envelope: &Envelope) -> Signature {
+        let signature = self.arriving_signature(peer);
+        if signature.is_ready() {
+            self.tell_not_ready(peer, envelope);
+        }
+        signature
+    }
+
+    /// A message in ready mode has come before its receive was posted.
+    #[cold]
+    pub(super) fn tell_not_ready(&self, from: Peer, envelope: &Envelope) {
+        let node = self.tx.node();
+        let of_world = |peer: Peer| node.nodes().rank_of(peer).map(|rank| rank.index());
+        let to = of_world(self.tx.own()).map_or_else(|| "a rank".into(), |rank| format!("rank {rank}"));
+        let tag = envelope.tag;
+        let text = format!("a send in ready mode (MPI_Rsend) to {to} with tag {tag}, which had not posted its receive");
+        let finding = Finding { rank: of_world(from), ..Finding::new(&SEND_READY, text) };
+        check::tell_finding(node, finding, None);
     }
 
     /// Stores a message that no receive matches yet.
@@ -422,7 +445,7 @@ impl Messages {
             packet.append_to(prefix, here, &mut stored);
             Body::Stored(stored)
         };
-        let signature = self.arriving_signature(peer);
+        let signature = self.early_signature(peer, &envelope);
         let message = Message { from: peer, bytes: bytes as u64, body, offer, signature };
         self.account_stored(peer, message.weight(), 0);
         let id = self.unexpected.push(envelope, message);

@@ -5,12 +5,12 @@ use crate::check;
 use crate::check::buffers::{LocalUse, MOST, PROPOSED, Use};
 use crate::check::message::Expected;
 use crate::check::origins;
-use crate::request::Body;
+use crate::request::{Active, Body};
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::callers::{CALLERS, callers};
 use oxmpi_base::thread_number::thread_number;
 use oxmpi_check::Finding;
-use oxmpi_check::catalogue::{BUF_EARLY, BUF_OVERLAP, BUF_RECV, BUF_SEND, RMA_ORIGIN, THREAD_REQUEST};
+use oxmpi_check::catalogue::{BUF_EARLY, BUF_OVERLAP, BUF_RECV, BUF_SEND, REQ_FREED, RMA_ORIGIN, THREAD_REQUEST};
 
 impl Process {
     /// A call is about to use buffers. With `stays` they may become pending.
@@ -91,6 +91,9 @@ impl Process {
     /// A persistent request is about to be started.
     #[cold]
     pub fn propose_start(&mut self, handle: usize) {
+        self.buffers.has_started = true;
+        // A message in ready mode that is here has come too early.
+        self.engine.progress();
         let uses = self.buffers.kept.get(&handle).map(|uses| uses.iter().map(Use::again).collect());
         self.propose_buffers(uses.unwrap_or_default(), true);
     }
@@ -136,6 +139,8 @@ impl Process {
     /// The program completes the operation of a request.
     #[cold]
     pub fn complete_buffers(&mut self, handle: usize) {
+        self.give_held_members();
+        self.buffers.cancelled.remove(&handle);
         // A persistent request lives on.
         let is_persistent = matches!(self.requests.get(handle).map(|found| &found.body), Some(Body::Persistent(..)));
         if !is_persistent {
@@ -184,6 +189,10 @@ impl Process {
         // A wait of a thread ends with it, also with an error.
         buffers.waits.retain(|wait| wait.1 != own);
         if !self.is_pending(handle) {
+            if !self.buffers.has_started && self.requests.get(handle).is_some() {
+                let fun = origins::of(handle).map(|origin| origin.fun);
+                self.buffers.never_started.entry(fun).or_insert_with(|| Some(callers()));
+            }
             return;
         }
         self.buffers.waits.push((handle, own));
@@ -200,10 +209,33 @@ impl Process {
         self.buffers.waits.retain(|wait| wait.0 != handle);
     }
 
+    /// The program has cancelled the operation of a request.
+    #[cold]
+    pub fn note_cancelled(&mut self, handle: usize) {
+        self.buffers.cancelled.insert(handle);
+    }
+
+    /// A request is about to be freed. Nobody will know when its receive is complete.
+    #[cold]
+    pub fn note_freed(&self, handle: usize) {
+        let body = self.requests.get(handle).map(|request| &request.body);
+        // A cancelled one may be freed: what it would bring is not wanted.
+        if self.buffers.cancelled.contains(&handle) {
+            return;
+        }
+        if let Some(Body::Once(Active::Recv(..)) | Body::Persistent(_, Some(Active::Recv(..)))) = body {
+            let fun = origins::of(handle).map_or("a receive", |origin| origin.fun.name());
+            let text = format!("the request of {fun} was freed while active: nobody knows when the message is there");
+            check::tell(self.engine.node(), &REQ_FREED, text);
+        }
+    }
+
     /// A request was freed: nobody knows when its operation ends.
     #[cold]
     pub fn forget_buffers(&mut self, handle: usize) {
+        self.give_held_members();
         origins::forget(handle);
+        self.buffers.cancelled.remove(&handle);
         self.buffers.kept.remove(&handle);
         self.call_table.kept.remove(&handle);
         self.release_buffers(handle);

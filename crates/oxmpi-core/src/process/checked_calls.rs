@@ -2,7 +2,9 @@
 
 use super::Process;
 use crate::check;
-use crate::check::calls::{CallRecord, Facts, Kept, MOST_EARLY, Open, Own, compare, name_of_call, number_of_start};
+use crate::check::calls::{
+    ANY_ROOT, CallRecord, Facts, Kept, MOST_EARLY, Open, Own, compare, name_of_call, number_of_start,
+};
 use crate::comm::Comm as Communicator;
 use crate::ranks::Ranks;
 use oxmpi_abi::functions::Fun;
@@ -15,7 +17,7 @@ use oxmpi_transport::transfer::Control;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Process {
-    /// This rank makes a collective call on a communicator of one group, as `number` among them.
+    /// This rank makes a collective call on a communicator, as `number` among them.
     #[cold]
     pub fn note_collective(&mut self, handle: Comm, own: Own) {
         let Ok(comm) = self.comm_mut(handle) else { return };
@@ -70,7 +72,8 @@ impl Process {
     fn note_call(&mut self, who: Members, number: u32, own: Own) {
         self.forget_copies();
         let Members { context, rank, size, group, name } = who;
-        if size < 2 {
+        // Where a failure or a revocation ends calls, those of some ranks fail and those of others do not.
+        if size < 2 || self.engine.node().goes_on() {
             return;
         }
         let record = CallRecord { from: Peer::at_slot(0), context, number, rank, facts: own.facts, is_block: false };
@@ -114,6 +117,9 @@ impl Process {
             }
             if (record.rank as usize) < open.size && !self.call_table.differed.contains(&record.context) {
                 let found = compare(open, &record);
+                if open.own.facts.root == ANY_ROOT {
+                    open.own.facts.root = record.facts.root;
+                }
                 if let Some((entry, text)) = found {
                     if entry.name == COLL_CALL.name {
                         self.call_table.differed.push(record.context);
@@ -128,13 +134,23 @@ impl Process {
         }
     }
 
-    /// A communicator is freed: its context may come again.
+    /// A communicator or file is gone. Records of its last calls may still come.
     pub fn forget_collectives(&mut self, context: u32) {
         self.compare_collectives();
+        self.call_table.freed.insert(context);
+        if self.call_table.open.len() > MOST_EARLY {
+            let freed = &self.call_table.freed;
+            self.call_table.open.retain(|(of, _), _| !freed.contains(of));
+        }
+    }
+
+    /// The context of a communicator that is gone is used again.
+    pub(crate) fn renew_collectives(&mut self, context: u32) {
         let table = &mut self.call_table;
-        table.open.retain(|(of, _), _| *of != context);
-        table.differed.retain(|of| *of != context);
-        table.freed.insert(context);
+        if table.freed.remove(&context) {
+            table.open.retain(|(of, _), _| *of != context);
+            table.differed.retain(|of| *of != context);
+        }
     }
 
     /// Tells calls that only some ranks have made. Every record has arrived.
@@ -145,7 +161,8 @@ impl Process {
         };
         let mut found: BTreeMap<(u32, u32), String> = BTreeMap::new();
         for ((context, number), open) in self.call_table.open.iter().filter(|((context, _), _)| is_told(context)) {
-            let is_first = self.comm_of(*context).is_some_and(|comm| comm.rank == 0);
+            let is_first =
+                self.comm_of(*context).is_some_and(|comm| comm.rank == 0 && (comm.is_first || !comm.is_inter()));
             let missing = (1..open.size as u32).filter(|rank| is_first && !open.heard.contains(rank));
             for rank in missing {
                 let (name, comm) = (open.own.facts.name(), &open.comm);
@@ -168,7 +185,7 @@ impl Process {
             });
         }
         for ((context, rank), text) in found {
-            let peer = self.comm_of(context).map(|comm| comm.group.peer(Rank::new(rank as usize)));
+            let peer = self.comm_of(context).map(|comm| comm.everybody().peer(Rank::new(rank as usize)));
             let rank = peer.and_then(|peer| self.engine.node().nodes().rank_of(peer)).map(|rank| rank.index());
             check::tell_finding(self.engine.node(), Finding { rank, ..Finding::new(&COLL_CALL, text) }, None);
         }
@@ -193,7 +210,9 @@ struct Members {
 
 impl Members {
     fn of(comm: &Communicator, name: String) -> Members {
-        let (rank, size) = (comm.rank as u32, comm.size() as usize);
-        Members { context: comm.context, rank, size, group: comm.group.clone(), name }
+        let group = comm.everybody();
+        // The group of this process may come behind the other one.
+        let before = if comm.is_inter() && !comm.is_first { comm.group.len() } else { 0 };
+        Members { context: comm.context, rank: comm.rank as u32 + before as u32, size: group.len(), group, name }
     }
 }

@@ -6,11 +6,13 @@ use super::Process;
 use crate::check;
 use crate::check::origins::{self, Origin};
 use crate::request::{Active, Body};
+use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Handle;
-use oxmpi_base::slots::SlotTable;
+use oxmpi_base::slots::{Kind, SlotTable, kind_of};
 use oxmpi_check::Finding;
 use oxmpi_check::catalogue::{
     Entry, MATCH_UNRECEIVED, OBJ_COMM, OBJ_FILE, OBJ_GROUP, OBJ_OP, OBJ_REQUEST, OBJ_TYPE, OBJ_WIN, REQ_ACTIVE,
+    REQ_UNSTARTED,
 };
 use std::collections::BTreeMap;
 
@@ -26,6 +28,20 @@ impl Process {
         self.tell_requests();
         self.tell_objects();
         self.tell_messages();
+    }
+
+    /// Whether an object exists that may be told at the end.
+    pub(crate) fn has_object(&self, handle: usize) -> bool {
+        match kind_of(handle) {
+            Some(Kind::Comm) => self.comms.made.get(handle).is_some(),
+            Some(Kind::Group) => self.groups.get(handle).is_some(),
+            Some(Kind::Datatype) => self.types.get(handle).is_some(),
+            Some(Kind::Op) => self.operations.get(handle).is_some(),
+            Some(Kind::Request) => self.requests.get(handle).is_some(),
+            Some(Kind::Win) => self.windows.get(handle).is_some(),
+            Some(Kind::File) => self.files.get(handle).is_some(),
+            _ => false,
+        }
     }
 
     fn tell_requests(&self) {
@@ -47,6 +63,13 @@ impl Process {
         for (origin, count) in active {
             let text = format!("{} of {} never completed (no MPI_Wait or MPI_Test)", what(count), name(origin));
             self.tell_left(&REQ_ACTIVE, text, origin);
+        }
+        for (fun, callers) in &self.buffers.never_started {
+            if !self.buffers.has_started {
+                let fun = fun.map_or("a call", Fun::name);
+                let text = format!("waited for the request of {fun}, but has never started a request (MPI_Start)");
+                check::tell_finding(self.engine.node(), Finding::new(&REQ_UNSTARTED, text), *callers);
+            }
         }
         for (origin, count) in inactive {
             let text = format!("{} of {} not freed (MPI_Request_free)", what(count), name(origin));
@@ -75,7 +98,7 @@ impl Process {
         }
     }
 
-    /// Messages that were never received on a communicator that still exists, or is the world.
+    /// Messages that were never received on a communicator of the program.
     fn tell_messages(&mut self) {
         let mut all: BTreeMap<(u32, i32, i32), (usize, u64)> = BTreeMap::new();
         for (envelope, bytes) in self.engine.unreceived() {
@@ -102,7 +125,11 @@ impl Process {
             check::tell_finding(self.engine.node(), Finding::new(&MATCH_UNRECEIVED, text), None);
         }
         for ((context, source, tag), (count, bytes)) in all {
-            let Some((_, comm)) = comms.iter().find(|(of, _)| *of == context) else { continue };
+            let comm = match comms.iter().find(|(of, _)| *of == context) {
+                Some((_, comm)) => comm.as_str(),
+                None if self.call_table.freed.contains(&context) => "a communicator that was freed",
+                None => continue,
+            };
             let what = match count {
                 1 => format!("a message of {bytes} bytes"),
                 count => format!("{count} messages (the last of {bytes} bytes)"),

@@ -9,15 +9,20 @@ use crate::args::{Access, At};
 use crate::check;
 use crate::check::buffers::{LocalUse, MOST, Use};
 use crate::record;
-use oxmpi_abi::constants::{MPI_NO_OP, MPI_OP_NULL, MPI_REPLACE};
+use oxmpi_abi::constants::{
+    MPI_MODE_NOPRECEDE, MPI_MODE_NOPUT, MPI_MODE_NOSUCCEED, MPI_NO_OP, MPI_OP_NULL, MPI_REPLACE,
+};
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Datatype, Op, Win as Handle};
 use oxmpi_check::Finding;
-use oxmpi_check::catalogue::{RMA_CONFLICT, RMA_ORIGIN, RMA_STORE, TYPE_RMA};
+use oxmpi_check::catalogue::{RMA_ASSERT, RMA_CONFLICT, RMA_ORIGIN, RMA_STORE, TYPE_RMA};
 use oxmpi_datatype::{Classes, Cursor, Signature, Source};
 use oxmpi_rma::access_log::{Entry, Epoch, Kind, TargetLog};
 use oxmpi_rma::{Flavor, TargetRegion, Window};
 use std::time::Duration;
+
+/// So many puts under locks of a window wait for their targets.
+const FIRST_PUTS: u32 = 3;
 
 /// With more pieces an access is not compared.
 const MOST_PIECES: usize = 32;
@@ -99,6 +104,9 @@ impl Process {
             return;
         }
         let hash = reads.as_ref().filter(|_| kind == Kind::Put).map(Source::checksum);
+        if kind == Kind::Put && epoch == Epoch::Lock {
+            self.hesitate(win);
+        }
         self.compare_with_others(fun, (kind, hash, epoch), &region, win);
         // The local part of an operation with a request ends with that. Many programs look at what a fetching operation has
         // returned before they complete it.
@@ -182,6 +190,10 @@ impl Process {
         log.with(target, |log| {
             // What was over before an exclusive lock was taken came first.
             log.retain(|entry| !(is_exclusive && entry.over));
+            // The origin may hear of what the target has stored.
+            if kind != Kind::Put {
+                log.forget_locked_copy();
+            }
             let open = log.entries(epoch);
             for piece in &pieces {
                 clash =
@@ -235,6 +247,92 @@ impl Process {
             access.origin
         );
         check::tell(self.engine.node(), &RMA_STORE, text);
+    }
+
+    /// The first puts under locks wait for stores of their targets, which they would otherwise come before.
+    fn hesitate(&mut self, win: Handle) {
+        if let Ok(Some(log)) = self.win_mut(win).map(|found| &mut found.window.log)
+            && log.hesitated < FIRST_PUTS
+        {
+            log.hesitated += 1;
+            std::thread::sleep(FIRST_WAIT);
+        }
+    }
+
+    /// This rank unlocks a window. What it has stored since it locked it, others may put to at the same time.
+    #[cold]
+    pub fn end_locked(&mut self, win: Handle) {
+        let Ok(found) = self.win_mut(win) else { return };
+        let own = found.window.rank;
+        let Some(log) = &mut found.window.log else { return };
+        if log.waited >= MOST_WAITS {
+            return;
+        }
+        log.waited += 1;
+        let Ok(found) = self.win(win) else { return };
+        let (window, node) = (&found.window, self.engine.node());
+        let Some(log) = &window.log else { return };
+        let memory = window.own_start(node);
+        let has_stored = log.with(own, |log| {
+            log.copied(Epoch::Lock, 0, memory.len() as u64).is_some() && log.was_stored(Epoch::Lock, &memory)
+        });
+        if has_stored {
+            // Longer than those who put hesitate.
+            std::thread::sleep(3 * FIRST_WAIT);
+        }
+    }
+
+    /// Tells what is not as this rank has asserted. `stored`: nothing, it says now, was stored since the last fence.
+    #[cold]
+    pub fn check_assertions(&self, win: Handle, epoch: Epoch, stored: bool) {
+        let Ok(found) = self.win(win) else { return };
+        let (window, node) = (&found.window, self.engine.node());
+        let Some(log) = &window.log else { return };
+        let memory = if stored { window.own_start(node) } else { Vec::new() };
+        let (puts, stores) = log.with(window.rank, |log| {
+            let changes = |entry: &Entry| match entry.kind {
+                Kind::Put => true,
+                Kind::Get => false,
+                Kind::Accumulate(op, _) => op as usize != MPI_NO_OP.0,
+            };
+            (log.entries(epoch).into_iter().find(changes), stored && log.was_stored(epoch, &memory))
+        });
+        if let Some(put) = puts.filter(|_| log.promised & MPI_MODE_NOPUT != 0) {
+            let text = format!(
+                "gave MPI_MODE_NOPUT for {}, but rank {} has changed bytes {} to {} of its memory with a {}",
+                found.describe(),
+                put.origin,
+                put.from,
+                put.to,
+                put.kind.name()
+            );
+            check::tell(node, &RMA_ASSERT, text);
+        }
+        if stores {
+            let text = format!(
+                "gave MPI_MODE_NOSTORE for {}, but has stored to its memory since the last fence",
+                found.describe()
+            );
+            check::tell(node, &RMA_ASSERT, text);
+        }
+    }
+
+    /// Tells when this rank's last fence has assertions that all ranks must give, and rank 0 does not give, or the other way
+    /// round. All ranks are in the fence.
+    #[cold]
+    pub fn compare_fences(&self, win: Handle) {
+        let Ok(found) = self.win(win) else { return };
+        let Some(log) = &found.window.log else { return };
+        let common = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+        let of = |rank: usize| log.with(rank, TargetLog::asserted) & common;
+        if of(found.window.rank) != of(0) {
+            let text = format!(
+                "gave other assertions to MPI_Win_fence on {} than rank 0: MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED must be \
+                 given by all or by none",
+                found.describe()
+            );
+            check::tell(self.engine.node(), &RMA_ASSERT, text);
+        }
     }
 
     /// All accesses of an epoch to this rank's memory are complete, and none of the next has begun.
@@ -430,7 +528,12 @@ impl Process {
                     true => stays.then_some(Entry { over: true, hash: None, ..entry }),
                     false => Some(entry),
                 };
-                log.with(target, |log| log.change(end));
+                log.with(target, |log| {
+                    log.change(end);
+                    if !stays {
+                        log.forget_locked_copy();
+                    }
+                });
             }
         }
         for (target, one) in stored {

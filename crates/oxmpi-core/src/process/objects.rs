@@ -3,6 +3,7 @@
 use super::Process;
 use crate::checks::{bad_handle, check_count, check_usable};
 use crate::comm::Comm;
+use crate::contexts::NOT_YET;
 use crate::file::File;
 use crate::group::Group;
 use crate::operation::{Operation, Reducer};
@@ -22,7 +23,8 @@ impl Process {
 
     #[inline]
     pub fn comm(&self, handle: handle::Comm) -> Result<&Comm> {
-        self.comms.get(handle).ok_or_else(|| self.bad_comm(handle))
+        let found = self.comms.get(handle).filter(|comm| comm.context != NOT_YET);
+        found.ok_or_else(|| self.bad_comm(handle))
     }
 
     /// Says which processes the `MPI_Abort` of a communicator is to end, and returns its description.
@@ -50,6 +52,10 @@ impl Process {
         if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
             let name = if handle == MPI_COMM_WORLD { "MPI_COMM_WORLD" } else { "MPI_COMM_SELF" };
             return Error::new(MPI_ERR_COMM, format!("{name} exists only between MPI_Init and MPI_Finalize"));
+        }
+        if self.comms.get(handle).is_some() {
+            let text = "the communicator cannot be used yet: the request of the call that makes it is not complete";
+            return Error::new(MPI_ERR_COMM, text);
         }
         bad_handle(&self.comms.made, MPI_ERR_COMM, handle.0, "communicator", MPI_COMM_NULL.0, "MPI_COMM_NULL")
     }

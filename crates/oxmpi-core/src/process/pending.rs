@@ -15,11 +15,22 @@ use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::ids::Rank;
 
+/// What a communicator gets when its participants have agreed; not its local group.
+pub(crate) struct Members {
+    pub(crate) comm: handle::Comm,
+    pub(crate) context: u32,
+    pub(crate) group: Ranks,
+    pub(crate) is_first: bool,
+}
+
 impl Process {
     /// Adds a communicator and gives it its handle.
     pub fn add_comm(&mut self, mut comm: Comm) -> Result<handle::Comm> {
         self.contexts.release(comm.context);
         self.forget_calls(comm.context);
+        if check::is_on() {
+            self.renew_collectives(comm.context);
+        }
         comm.is_first = self.comes_first(&comm.group, comm.local.as_ref());
         comm.reach = comm.group.len() as u32;
         if let Some(error) = self.trouble_of(&comm) {
@@ -75,15 +86,20 @@ impl Process {
         Ok(comm)
     }
 
+    /// With `--check` a communicator can be used only when its request was completed, as the standard says.
+    #[cold]
+    pub(crate) fn give_held_members(&mut self) {
+        for (members, local) in std::mem::take(&mut self.held_members) {
+            if check::is_on() {
+                self.renew_collectives(members.context);
+            }
+            self.give_members(members, local);
+        }
+    }
+
     /// A communicator that was made without members gets them; nothing if it was freed.
-    pub(crate) fn give_members(
-        &mut self,
-        handle: handle::Comm,
-        context: u32,
-        group: Ranks,
-        local: Option<Ranks>,
-        is_first: bool,
-    ) {
+    pub(crate) fn give_members(&mut self, members: Members, local: Option<Ranks>) {
+        let Members { comm: handle, context, group, is_first } = members;
         let Some(comm) = self.comms.made.get_mut(handle.0) else { return };
         comm.context = context;
         comm.reach = group.len() as u32;
@@ -106,7 +122,13 @@ impl Process {
             let is_first = self.comes_first(&pending.group, pending.local.as_ref());
             let error = match context {
                 Ok(context) => {
-                    self.give_members(pending.comm, context, pending.group.clone(), pending.local.take(), is_first);
+                    let members = Members { comm: pending.comm, context, group: pending.group.clone(), is_first };
+                    let local = pending.local.take();
+                    if check::is_on() {
+                        self.held_members.push((members, local));
+                    } else {
+                        self.give_members(members, local);
+                    }
                     None
                 }
                 Err(error) => Some(error),

@@ -1,6 +1,7 @@
 //! Votes of this process: `votes.rs` says how they are decided.
 
 use super::Process;
+use super::pending::Members;
 use crate::comm::Comm;
 use crate::contexts::{NOT_YET, Proposal};
 use crate::liveness::died;
@@ -451,7 +452,7 @@ impl Process {
         if let (Some(comm), Some(rank)) = (self.comms.made.get_mut(made.0), position) {
             comm.rank = rank as i32;
         }
-        self.give_members(made, proposal.context, group, local, is_first);
+        self.give_members(Members { comm: made, context: proposal.context, group, is_first }, local);
         Ok(())
     }
 }

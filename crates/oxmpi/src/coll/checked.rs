@@ -6,10 +6,13 @@ use super::neighbors::Neighbors;
 use super::used::{self, Memory};
 use super::{Block, Blocks, Mixed, Mode, Operands};
 use crate::args::Ints;
+use crate::comm::own_peer;
+use oxmpi_abi::constants::{MPI_OP_NULL, MPI_PROC_NULL, MPI_ROOT};
 use oxmpi_abi::functions::Fun;
-use oxmpi_abi::handle::{Comm, Datatype};
+use oxmpi_abi::handle::{Comm, Datatype, Op};
+use oxmpi_base::ids::Rank;
 use oxmpi_core::call::{Call, Guard};
-use oxmpi_core::check::calls::{Data, Facts, NO_OPERATION, Own, USERS};
+use oxmpi_core::check::calls::{ANY_OPERATION, ANY_ROOT, Data, Facts, NO_OPERATION, Own, USERS};
 use oxmpi_core::operation::Operation;
 use oxmpi_core::{check, record};
 use oxmpi_datatype::Classes;
@@ -31,11 +34,15 @@ struct Checked<'c, 'l> {
 const NOBODY: i32 = -1;
 
 impl<'c, 'l> Checked<'c, 'l> {
-    /// `None` where nothing is compared: intercommunicators, and what is no communicator.
-    fn new(call: &'c Call<'l>, comm: Comm) -> Option<Checked<'c, 'l>> {
-        let guard = call.enter().ok()?;
+    /// `None` where nothing more is compared: on intercommunicators, of which only the function, `root` and `op` are, and what
+    /// is no communicator.
+    fn new(call: &'c Call<'l>, comm: Comm, root: i32, op: Op) -> Option<Checked<'c, 'l>> {
+        let mut guard = call.enter().ok()?;
         let found = guard.comm(comm).ok()?;
         let (rank, size, is_inter) = (found.rank, found.size() as usize, found.is_inter());
+        if is_inter {
+            note_among_groups(call, &mut guard, comm, root, op);
+        }
         (!is_inter && (size > 1 || check::records())).then_some(Checked {
             guard,
             comm,
@@ -64,6 +71,19 @@ impl<'c, 'l> Checked<'c, 'l> {
 
     fn block(&self, block: &Block) -> Option<Data> {
         self.data(block.count, block.datatype)
+    }
+
+    /// What a rank sends to itself must be what it expects.
+    fn compare_own(&self, sent: &Block, expected: &Block) {
+        if !check::is_on() || sent.is_in_place() || expected.is_in_place() {
+            return;
+        }
+        // What is only looked at is not counted.
+        let bytes = self.bytes.get();
+        if let (Some(sent), Some(expected)) = (self.block(sent), self.block(expected)) {
+            check::tell_own_block(self.guard.engine.node(), self.call.fun, sent, expected);
+        }
+        self.bytes.set(bytes);
     }
 
     /// The elements of all blocks, which all ranks must agree on one by one.
@@ -149,6 +169,35 @@ impl<'c, 'l> Checked<'c, 'l> {
     }
 }
 
+/// A call on an intercommunicator: its root is named by the ranks of the other group. Both groups may give operations of their
+/// own, so those of the first one are compared.
+fn note_among_groups(call: &Call, guard: &mut Guard, comm: Comm, root: i32, op: Op) -> Option<()> {
+    if !check::is_on() {
+        return None;
+    }
+    let found = guard.comm(comm).ok()?;
+    let nodes = guard.engine.node().nodes();
+    let root = match root {
+        NOBODY => NOBODY,
+        MPI_PROC_NULL => ANY_ROOT,
+        MPI_ROOT => nodes.rank_of(own_peer(guard))?.index() as i32,
+        _ => {
+            let root = usize::try_from(root).ok().filter(|&root| root < found.group.len())?;
+            nodes.rank_of(found.group.peer(Rank::new(root)))?.index() as i32
+        }
+    };
+    let op = match guard.operation(op) {
+        _ if op == MPI_OP_NULL => NO_OPERATION,
+        _ if !found.is_first => ANY_OPERATION,
+        Ok(Operation::Predefined(_)) => u16::try_from(op.0).ok()?,
+        Ok(Operation::User(_)) => USERS,
+        Err(_) => return None,
+    };
+    let facts = Facts { fun: function(call.fun), root, op, data: Data::NONE };
+    guard.note_collective(comm, Own { facts, sent: Vec::new(), expected: BTreeMap::new() });
+    Some(())
+}
+
 /// A function and its form for large counts match.
 fn function(fun: Fun) -> u16 {
     fun.without_large_counts() as u16
@@ -159,7 +208,7 @@ fn number(blocks: Vec<Data>) -> impl Iterator<Item = (u32, Data)> {
 }
 
 pub(super) fn plain(call: &Call, comm: Comm) {
-    if let Some(checked) = Checked::new(call, comm) {
+    if let Some(checked) = Checked::new(call, comm, NOBODY, MPI_OP_NULL) {
         checked.note(NOBODY, NO_OPERATION, Data::NONE);
     }
 }
@@ -175,7 +224,7 @@ pub(super) unsafe fn neighbors(
     (send, recv): (Memory<'_>, Memory<'_>),
     comm: Comm,
 ) -> Option<()> {
-    let mut checked = Checked::new(call, comm)?;
+    let mut checked = Checked::new(call, comm, NOBODY, MPI_OP_NULL)?;
     let neighbors = Neighbors::new(&checked.guard, comm).ok()?;
     let (out, into) = (neighbors.outgoing.len(), neighbors.incoming.len());
     let (send, recv) = (send.with_blocks(if sends_one { 1 } else { out }), recv.with_blocks(into));
@@ -207,7 +256,7 @@ fn by_peer(blocks: impl Iterator<Item = (Option<u32>, Data)>) -> BTreeMap<u32, D
 }
 
 pub(super) unsafe fn bcast(call: &Call, mode: Mode, buffer: &Block, root: i32, comm: Comm) -> Option<()> {
-    let mut checked = Checked::new(call, comm)?;
+    let mut checked = Checked::new(call, comm, root, MPI_OP_NULL)?;
     checked.has_root(root)?;
     let data = checked.block(buffer)?;
     let is_root = checked.rank == root;
@@ -224,10 +273,13 @@ pub(super) unsafe fn bcast(call: &Call, mode: Mode, buffer: &Block, root: i32, c
 }
 
 pub(super) unsafe fn gather(call: &Call, mode: Mode, send: &Block, recv: &Block, root: i32, comm: Comm) -> Option<()> {
-    let mut checked = Checked::new(call, comm)?;
+    let mut checked = Checked::new(call, comm, root, MPI_OP_NULL)?;
     checked.has_root(root)?;
     let is_root = checked.rank == root;
     let data = checked.block(if is_root { recv } else { send })?;
+    if is_root {
+        checked.compare_own(send, recv);
+    }
     let all = checked.size;
     // SAFETY: the caller's promise about the buffers of the operation.
     unsafe { checked.propose(mode, Some(Memory::Block(send, 1)), is_root.then_some(Memory::Block(recv, all))) };
@@ -236,10 +288,13 @@ pub(super) unsafe fn gather(call: &Call, mode: Mode, send: &Block, recv: &Block,
 }
 
 pub(super) unsafe fn scatter(call: &Call, mode: Mode, send: &Block, recv: &Block, root: i32, comm: Comm) -> Option<()> {
-    let mut checked = Checked::new(call, comm)?;
+    let mut checked = Checked::new(call, comm, root, MPI_OP_NULL)?;
     checked.has_root(root)?;
     let is_root = checked.rank == root;
     let data = checked.block(if is_root { send } else { recv })?;
+    if is_root {
+        checked.compare_own(send, recv);
+    }
     let all = checked.size;
     // SAFETY: the caller's promise about the buffers of the operation.
     unsafe { checked.propose(mode, is_root.then_some(Memory::Block(send, all)), Some(Memory::Block(recv, 1))) };
@@ -249,8 +304,9 @@ pub(super) unsafe fn scatter(call: &Call, mode: Mode, send: &Block, recv: &Block
 
 /// All-gather and all-to-all: each block that is received is as long as each that is sent.
 pub(super) unsafe fn among_all(call: &Call, mode: Mode, send: &Block, recv: &Block, comm: Comm) -> Option<()> {
-    let mut checked = Checked::new(call, comm)?;
+    let mut checked = Checked::new(call, comm, NOBODY, MPI_OP_NULL)?;
     let data = checked.block(recv)?;
+    checked.compare_own(send, recv);
     let all = checked.size;
     let is_gather = call.fun.name().contains("gather");
     if !is_gather {
@@ -278,7 +334,7 @@ pub(super) unsafe fn gatherv(
     root: i32,
     comm: Comm,
 ) -> Option<()> {
-    let mut checked = Checked::new(call, comm)?;
+    let mut checked = Checked::new(call, comm, root, MPI_OP_NULL)?;
     checked.has_root(root)?;
     let (is_root, all) = (checked.rank == root, checked.size);
     // SAFETY: this function's own condition, and the caller's promise about the buffers of the operation.
@@ -306,7 +362,7 @@ pub(super) unsafe fn scatterv(
     root: i32,
     comm: Comm,
 ) -> Option<()> {
-    let mut checked = Checked::new(call, comm)?;
+    let mut checked = Checked::new(call, comm, root, MPI_OP_NULL)?;
     checked.has_root(root)?;
     let (is_root, all) = (checked.rank == root, checked.size);
     // SAFETY: this function's own condition, and the caller's promise about the buffers of the operation.
@@ -327,7 +383,7 @@ pub(super) unsafe fn scatterv(
 /// # Safety
 /// The array of counts has an entry for every rank.
 pub(super) unsafe fn allgatherv(call: &Call, mode: Mode, send: &Block, recv: &Blocks, comm: Comm) -> Option<()> {
-    let mut checked = Checked::new(call, comm)?;
+    let mut checked = Checked::new(call, comm, NOBODY, MPI_OP_NULL)?;
     let all = checked.size;
     // SAFETY: this function's own condition, and the caller's promise about the buffers of the operation.
     unsafe { checked.propose(mode, Some(Memory::Block(send, 1)), Some(Memory::Blocks(recv, all))) };
@@ -348,7 +404,7 @@ pub(super) unsafe fn allgatherv(call: &Call, mode: Mode, send: &Block, recv: &Bl
 /// # Safety
 /// The arrays of counts have an entry for every rank.
 pub(super) unsafe fn alltoallv(call: &Call, mode: Mode, send: &Blocks, recv: &Blocks, comm: Comm) -> Option<()> {
-    let mut checked = Checked::new(call, comm)?;
+    let mut checked = Checked::new(call, comm, NOBODY, MPI_OP_NULL)?;
     let all = checked.size;
     // SAFETY: this function's own condition, and the caller's promise about the buffers of the operation.
     unsafe { checked.propose(mode, Some(Memory::Blocks(send, all)), Some(Memory::Blocks(recv, all))) };
@@ -365,7 +421,7 @@ pub(super) unsafe fn alltoallv(call: &Call, mode: Mode, send: &Blocks, recv: &Bl
 /// # Safety
 /// The arrays of counts and types have an entry for every rank.
 pub(super) unsafe fn alltoallw(call: &Call, mode: Mode, send: &Mixed, recv: &Mixed, comm: Comm) -> Option<()> {
-    let mut checked = Checked::new(call, comm)?;
+    let mut checked = Checked::new(call, comm, NOBODY, MPI_OP_NULL)?;
     let all = checked.size;
     // SAFETY: this function's own condition, and the caller's promise about the buffers of the operation.
     unsafe { checked.propose(mode, Some(Memory::Mixed(send, all)), Some(Memory::Mixed(recv, all))) };
@@ -407,18 +463,21 @@ pub(super) unsafe fn reduction(
     results: Results,
     comm: Comm,
 ) -> Option<()> {
-    let mut checked = Checked::new(call, comm)?;
-    let (root, blocks) = match results {
+    let root = if let Results::At(root) = results { root } else { NOBODY };
+    let mut checked = Checked::new(call, comm, root, operands.op)?;
+    let blocks = match results {
         Results::At(root) => {
             checked.has_root(root)?;
-            (root, 1)
+            1
         }
-        Results::Everywhere => (NOBODY, 1),
-        Results::Block => (NOBODY, checked.size),
+        Results::Everywhere => 1,
+        Results::Block => checked.size,
     };
     let op = operation(&checked, operands)?;
     let data = checked.data(count, operands.datatype)?;
-    let has_result = root == NOBODY || root == checked.rank;
+    // The result of the first rank of an exclusive scan is undefined: it need not have a buffer.
+    let is_before_all = call.fun.name().contains("xscan") && checked.rank == 0;
+    let has_result = (root == NOBODY || root == checked.rank) && !is_before_all;
     let send = Block::new(operands.send, count, operands.datatype);
     let recv = Block::new(operands.recv, count, operands.datatype);
     // SAFETY: the caller's promise about the buffers of the operation.
@@ -436,7 +495,7 @@ pub(super) unsafe fn reduce_scatter(
     counts: Ints,
     comm: Comm,
 ) -> Option<()> {
-    let mut checked = Checked::new(call, comm)?;
+    let mut checked = Checked::new(call, comm, NOBODY, operands.op)?;
     let op = operation(&checked, operands)?;
     // SAFETY: this function's own condition.
     let counts = unsafe { checked.counts(counts) }?;

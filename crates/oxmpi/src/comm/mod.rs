@@ -4,6 +4,7 @@
 //! other, [`add`] when the context is agreed on. `contexts.rs` and `agreement.rs` of `oxmpi-core`
 //! have the agreements.
 
+pub mod checked;
 pub mod hints;
 
 use oxmpi_abi::constants::{MPI_COMM_NULL, MPI_COMM_WORLD, MPI_ERR_COMM, MPI_ERR_ROOT};
@@ -185,7 +186,9 @@ pub fn part(call: &Call, guard: &mut Guard, comm: Comm) -> Result<()> {
 /// error handler before the communicator is freed; the call must return that error.
 pub fn remove(call: &Call, comm: Comm, tell: impl FnOnce(Error) -> Error) -> Result<Option<Error>> {
     call.library().delete_attributes(Object::Comm(comm))?;
-    let mismatch = call.enter()?.compare_before_leaving(comm).map(tell);
+    // The handler may call MPI: the state is not held then.
+    let mismatch = call.enter()?.compare_before_leaving(comm);
+    let mismatch = mismatch.map(tell);
     let removed = call.enter()?.remove_comm(comm)?;
     call.library().errhandlers().detach(removed.errhandler);
     Ok(mismatch)

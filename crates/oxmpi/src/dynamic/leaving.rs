@@ -15,7 +15,9 @@ pub fn tell_what_is_left(call: &Call) {
         return;
     }
     // A process that has had sessions may open another one afterwards, and others may wait for that before they come here.
-    let meets = !call.library().sessions().was_used();
+    // Those of a job that goes on after deaths may wait for one that has come here, and get an error.
+    let goes_on = call.enter().is_ok_and(|guard| guard.engine.node().goes_on());
+    let meets = !goes_on && !call.library().sessions().was_used();
     // SAFETY: no memory is involved.
     let met = if meets { unsafe { coll::barrier(call, Blocking, MPI_COMM_WORLD) } } else { Ok(()) };
     if let (Ok(()), Ok(mut guard)) = (met, call.enter()) {

@@ -195,7 +195,7 @@ fn begin_access(call: &Call, guard: &mut Guard, access: &Access) -> Result<(Resu
     {
         let (view, bytes) = (Arc::clone(view), view.bytes_of(*etypes));
         if io.seekable {
-            checked::note_write(guard, access, &view, start, bytes);
+            checked::note_access(guard, access, &view, start, bytes);
         }
     }
     Ok((prepared, start))

@@ -1,6 +1,5 @@
-//! For `--check`: collective calls on files, their arguments, and buffers of accesses. Writes of several processes to the same
-//! bytes of a file: each process remembers what it has written since the last synchronisation; at the next one they tell each
-//! other.
+//! For `--check`: buffers of accesses to files, and what one process writes and another one writes or reads: each remembers
+//! what it has used since the last synchronisation; at the next one they tell each other.
 
 use super::access::{Access, At};
 use super::agree::{Among, gather};
@@ -25,15 +24,15 @@ pub(super) unsafe fn propose(call: &Call, guard: &mut Guard, access: &Access, st
     guard.propose_buffers(vec![one], stays);
 }
 
-/// A process that has written more separate ranges is not compared.
+/// A process that has used more separate ranges is not compared.
 const MOST_RANGES: usize = 16;
 
-/// A process writes so many bytes of the file at an offset of its view.
+/// A process writes or reads so many bytes of the file at an offset of its view.
 #[cold]
-pub(super) fn note_write(guard: &mut Guard, access: &Access, view: &View, start: i64, bytes: usize) {
+pub(super) fn note_access(guard: &mut Guard, access: &Access, view: &View, start: i64, bytes: usize) {
     let Ok(file) = guard.file_mut(access.fh) else { return };
     // Accesses at the shared file pointer never meet; in atomic mode one comes after the other.
-    if !access.writes || file.atomic || bytes == 0 || !matches!(access.at, At::Offset(_) | At::Own) {
+    if file.atomic || bytes == 0 || !matches!(access.at, At::Offset(_) | At::Own) {
         return;
     }
     let range = match view.byte_offset(start).map(u64::try_from) {
@@ -41,10 +40,11 @@ pub(super) fn note_write(guard: &mut Guard, access: &Access, view: &View, start:
         // Pieces with gaps are not followed.
         _ => return,
     };
-    if let Some(written) = &mut file.written {
-        add(written, range);
-        if written.len() > MOST_RANGES {
-            file.written = None;
+    let used = if access.writes { &mut file.written } else { &mut file.read };
+    if let Some(ranges) = used {
+        add(ranges, range);
+        if ranges.len() > MOST_RANGES {
+            *used = None;
         }
     }
 }
@@ -61,26 +61,37 @@ fn add(all: &mut Vec<Range<u64>>, mut new: Range<u64>) {
     all.push(new);
 }
 
-/// What all processes have written since the last synchronisation is compared. Collective.
+/// What all processes have written and read since the last synchronisation is compared. Collective.
 #[cold]
-pub(super) fn compare_writes(call: &Call, guard: &mut Guard, fh: Handle) {
+pub(super) fn compare_accesses(call: &Call, guard: &mut Guard, fh: Handle) {
     let Ok(file) = guard.file_mut(fh) else { return };
-    let own = file.written.replace(Vec::new()).unwrap_or_default();
+    let written = file.written.replace(Vec::new()).unwrap_or_default();
+    let read = file.read.replace(Vec::new()).unwrap_or_default();
     let (name, rank) = (file.describe(), file.comm.rank as usize);
-    let mut words = [0; 2 * MOST_RANGES];
-    for (pair, range) in words.chunks_exact_mut(2).zip(&own) {
-        pair.copy_from_slice(&[range.start, range.end]);
+    let mut words = [0; 4 * MOST_RANGES];
+    let (first, second) = words.split_at_mut(2 * MOST_RANGES);
+    for (words, ranges) in [(first, &written), (second, &read)] {
+        for (pair, range) in words.chunks_exact_mut(2).zip(ranges) {
+            pair.copy_from_slice(&[range.start, range.end]);
+        }
     }
     // Without an answer there is nothing to compare.
     let Ok(all) = gather(call, guard, Among::File(fh), words) else { return };
-    for (other, words) in all.iter().enumerate().skip(rank + 1) {
-        let clash = own.iter().find_map(|own| {
-            let common = |pair: &[u64]| own.start.max(pair[0])..own.end.min(pair[1]);
-            words.chunks_exact(2).map(common).find(|common| common.start < common.end)
-        });
-        if let Some(Range { start, end }) = clash {
-            let what = format!("bytes {start} to {end} of {name}");
-            check::tell_common_writes(guard.engine.node(), &format!("{what} were also written by rank {other}"));
+    for (other, words) in all.iter().enumerate().filter(|(other, _)| *other != rank) {
+        let (theirs, seen) = words.split_at(2 * MOST_RANGES);
+        let clash = |words: &[u64]| {
+            written.iter().find_map(|own| {
+                let common = |pair: &[u64]| own.start.max(pair[0])..own.end.min(pair[1]);
+                words.chunks_exact(2).map(common).find(|common| common.start < common.end)
+            })
+        };
+        // Each pair of writes is told once, by the lower rank.
+        let found = clash(theirs).filter(|_| other > rank).map(|range| (range, "written"));
+        if let Some((Range { start, end }, what)) = found.or_else(|| clash(seen).map(|range| (range, "read"))) {
+            let text = format!(
+                "bytes {start} to {end} of {name}, which this rank has written, were also {what} by rank {other}"
+            );
+            check::tell_common_writes(guard.engine.node(), &text);
         }
     }
 }

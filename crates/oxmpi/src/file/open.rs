@@ -2,7 +2,7 @@
 
 use super::agree::{Among, agree, note_call, participants, tell};
 use super::buffering::{free, settle};
-use super::checked::compare_writes;
+use super::checked::compare_accesses;
 use crate::comm::{check_intra, key_of, run_agreement};
 use crate::rma::map_together;
 use oxmpi_abi::constants::*;
@@ -56,6 +56,10 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
             if is_same(identify(&file), said) {
                 return Ok(file);
             }
+            if check::is_on() {
+                let text = format!("gives another file to {} than rank 0: \"{}\"", call.fun.name(), file.show());
+                check::tell_other_argument(guard.engine.node(), text);
+            }
             bail!(MPI_ERR_NOT_SAME, "\"{}\" is not the file that rank 0 has opened", file.show());
         }),
     };
@@ -96,6 +100,7 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
         old_staging: Vec::new(),
         split: None,
         written: check::is_on().then(Vec::new),
+        read: check::is_on().then(Vec::new),
     })?;
     settle(call, guard, fh)?;
     Ok(fh)
@@ -135,7 +140,7 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
         met.clone()?;
     }
     if check::is_on() && !alone {
-        compare_writes(call, &mut guard, fh);
+        compare_accesses(call, &mut guard, fh);
         guard.end_file_calls(fh);
     }
     // A file that is deleted need not be written to the device.
@@ -182,7 +187,7 @@ pub fn sync(call: &Call, fh: Handle) -> Result<()> {
     let synced = idle.and_then(|()| guard.unlocked(|_| io.sync()));
     agree(call, &mut guard, among, synced, [])?;
     if check::is_on() {
-        compare_writes(call, &mut guard, fh);
+        compare_accesses(call, &mut guard, fh);
     }
     // Now the data of all is on the server.
     guard.unlocked(|_| io.refresh());

@@ -195,6 +195,7 @@ pub fn request_free(cx: &Call, request: &Cell<Request>) -> Result<()> {
         return Ok(());
     }
     if check::is_on() {
+        guard.note_freed(handle.0);
         guard.forget_buffers(handle.0);
     }
     if let Some(Body::Generalized(generalized)) = guard.requests.get_mut(handle.0).map(|found| &mut found.body)
@@ -225,6 +226,9 @@ pub fn cancel(cx: &Call, request: &Cell<Request>) -> Result<()> {
     let mut guard = cx.enter()?;
     let request = request.get();
     guard.request(request)?;
+    if check::is_on() {
+        guard.note_cancelled(request.0);
+    }
     let Process { requests, engine, .. } = &mut *guard;
     let (function, state, complete) = match requests.get_mut(request.0).map(|found| &mut found.body) {
         Some(Body::Once(active) | Body::Persistent(_, Some(active))) => {

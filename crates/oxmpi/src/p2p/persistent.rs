@@ -1,7 +1,7 @@
 //! Persistent point-to-point requests.
 
 use super::recv::incoming;
-use super::send::outgoing;
+use super::send::{outgoing, promised};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status, bail};
@@ -28,7 +28,7 @@ pub(super) fn keep(guard: &mut Guard, one: impl FnOnce() -> Use) {
 fn make_send(cx: &Call, mode: Mode, buf: SourceArg<'static>, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
     let mut guard = cx.enter()?;
     let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
-    let start = match route {
+    let start = match promised(cx, route) {
         Some(route) => {
             keep(&mut guard, || Use::reads(cx.fun, buf.clone()));
             Start::Send { mode, route, buf }

@@ -186,6 +186,8 @@ fn propose_checked(
 ) {
     let uses = pattern.map(|_| Use::receives(cx.fun, (**buf).clone(), expected));
     guard.propose_buffers(uses.into_iter().collect(), stays);
+    // A message in ready mode that is here has come too early.
+    guard.engine.progress();
 }
 
 /// The arguments of a receive, checked. `None`: from `MPI_PROC_NULL`.

@@ -5,6 +5,7 @@
 //! (`oxmpi-core/src/engine/send.rs`) comes next.
 
 use oxmpi_abi::Result;
+use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::*;
 use oxmpi_core::args::SourceArg;
 use oxmpi_core::call::{Call, Guard};
@@ -65,6 +66,7 @@ fn send_mode(
         return Ok(());
     }
     let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
+    let route = promised(cx, route);
     propose(cx, &mut guard, &buf, route.as_ref(), false);
     let mode = if check::is_strict() { strict_mode(&guard, mode, route.as_ref()) } else { mode };
     match route {
@@ -131,6 +133,7 @@ fn start_send(
         return Ok(guard.sent);
     }
     let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
+    let route = promised(cx, route);
     propose(cx, &mut guard, &buf, route.as_ref(), true);
     let op = route.and_then(|route| guard.engine.send(mode, &route, buf));
     Ok(guard.send_request(comm, op))
@@ -159,6 +162,20 @@ pub(super) fn propose(cx: &Call, guard: &mut Guard, buf: &Source<'static>, route
 fn propose_checked(cx: &Call, guard: &mut Guard, buf: &Source<'static>, route: Option<&Route>, stays: bool) {
     let uses = route.map(|_| Use::reads(cx.fun, buf.clone()));
     guard.propose_buffers(uses.into_iter().collect(), stays);
+}
+
+/// With `--check` a message in ready mode says so: its receive has to be posted when it comes.
+#[inline]
+pub(super) fn promised(cx: &Call, route: Option<Route>) -> Option<Route> {
+    let is_ready = |fun: Fun| {
+        matches!(fun, Fun::Rsend | Fun::RsendC | Fun::Irsend | Fun::IrsendC | Fun::RsendInit | Fun::RsendInitC)
+    };
+    match route {
+        Some(route) if check::is_on() && is_ready(cx.fun) => {
+            Some(Route { signature: route.signature.ready(), ..route })
+        }
+        other => other,
+    }
 }
 
 /// The arguments of a send, checked. `None`: to `MPI_PROC_NULL`.

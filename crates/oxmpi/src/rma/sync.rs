@@ -31,13 +31,16 @@ pub fn fence(call: &Call, assertion: i32, win: Win) -> Result<()> {
     if assertion & alone == alone {
         full_fence();
     } else {
+        if check::is_on() {
+            note_assertion(&guard, win, assertion)?;
+        }
         synchronize(call, &mut guard, win).inspect_err(|error| {
             if let (true, Ok(found)) = (error.is_of_others(), guard.win_mut(win)) {
                 found.window.end_fence(MPI_MODE_NOSUCCEED);
             }
         })?;
         if check::is_on() {
-            end_checked_epoch(call, &mut guard, win)?;
+            end_checked_epoch(call, &mut guard, win, assertion)?;
         }
     }
     let window = &mut guard.win_mut(win)?.window;
@@ -46,12 +49,25 @@ pub fn fence(call: &Call, assertion: i32, win: Win) -> Result<()> {
     flushed
 }
 
+#[cold]
+fn note_assertion(guard: &Guard, win: Win, assertion: i32) -> Result<()> {
+    let window = &guard.win(win)?.window;
+    if let Some(log) = &window.log {
+        log.with(window.rank, |log| log.assert(assertion));
+    }
+    Ok(())
+}
+
 /// Between two fences a program may store where nobody puts: what it has stored is compared before anyone goes on.
 #[cold]
-fn end_checked_epoch(call: &Call, guard: &mut Guard, win: Win) -> Result<()> {
-    let Some(log) = &mut guard.win_mut(win)?.window.log else { return Ok(()) };
+fn end_checked_epoch(call: &Call, guard: &mut Guard, win: Win, assertion: i32) -> Result<()> {
+    let Some(log) = &guard.win(win)?.window.log else { return Ok(()) };
     let number = log.fences;
+    guard.compare_fences(win);
+    guard.check_assertions(win, Epoch::Fence(number), assertion & MPI_MODE_NOSTORE != 0);
+    let Some(log) = &mut guard.win_mut(win)?.window.log else { return Ok(()) };
     log.fences = number.wrapping_add(1);
+    log.promised = assertion;
     let next = Epoch::Fence(log.fences);
     guard.end_logged_epoch(win, Epoch::Fence(number));
     guard.begin_logged_epoch(win, next);
@@ -60,8 +76,11 @@ fn end_checked_epoch(call: &Call, guard: &mut Guard, win: Win) -> Result<()> {
 
 /// This rank exposes its memory.
 #[cold]
-fn begin_checked_exposure(guard: &mut Guard, win: Win) -> Result<()> {
+fn begin_checked_exposure(guard: &mut Guard, win: Win, assertion: i32) -> Result<()> {
     guard.forget_copies();
+    if let Some(log) = &mut guard.win_mut(win)?.window.log {
+        log.promised = assertion;
+    }
     let window = &guard.win(win)?.window;
     let Some(log) = &window.log else { return Ok(()) };
     let number = log.with(window.rank, TargetLog::exposures);
@@ -75,6 +94,7 @@ fn end_checked_exposure(guard: &mut Guard, win: Win) -> Result<()> {
     let window = &guard.win(win)?.window;
     let Some(log) = &window.log else { return Ok(()) };
     let number = log.with(window.rank, TargetLog::exposures);
+    guard.check_assertions(win, Epoch::Exposure(number), false);
     guard.end_logged_epoch(win, Epoch::Exposure(number));
     Ok(())
 }
@@ -86,7 +106,7 @@ pub fn post(call: &Call, group: Group, assertion: i32, win: Win) -> Result<()> {
     guard.check_window(win)?;
     let origins = guard.win(win)?.ranks_of(guard.group(group)?)?;
     if check::is_on() {
-        begin_checked_exposure(&mut guard, win)?;
+        begin_checked_exposure(&mut guard, win, assertion)?;
     }
     let (window, node) = guard.win_and_node(win)?;
     window.synchronize_copies();
@@ -206,6 +226,9 @@ pub fn lock_all(call: &Call, assertion: i32, win: Win) -> Result<()> {
     let window = &mut guard.win_mut(win)?.window;
     window.locked_all(truly);
     window.synchronize_copies();
+    if check::is_on() {
+        guard.begin_logged_epoch(win, Epoch::Lock);
+    }
     Ok(())
 }
 
@@ -233,6 +256,9 @@ fn end_unlock(mut guard: Guard, rank: i32, win: Win, rest: Unlocked) -> Result<(
 
 pub fn unlock_all(call: &Call, win: Win) -> Result<()> {
     let mut guard = call.enter()?;
+    if check::is_on() {
+        guard.end_locked(win);
+    }
     guard.check_completion(win, None, true);
     let window = &mut guard.win_mut(win)?.window;
     window.synchronize_copies();

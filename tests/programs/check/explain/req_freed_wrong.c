@@ -1,0 +1,20 @@
+// ranks: 2
+// launch: --check=error
+// expect-exit: 122
+// expect-stderr: OX-REQ-FREED: rank 1
+#include <mpi.h>
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int value = rank;
+    if (rank == 0) MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    if (rank == 1) {
+        MPI_Request request;
+        MPI_Irecv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
+        MPI_Request_free(&request);
+    }
+    MPI_Finalize();
+    return 0;
+}
