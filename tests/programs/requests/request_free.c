@@ -1,4 +1,5 @@
 // ranks: 1 2 3 8
+// no-check: frees the request of a receive
 // MPI_Request_free of active requests: the handle is null at once and the communication completes
 // later; persistent requests may be freed while active too.
 #include "../check.h"

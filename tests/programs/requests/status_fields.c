@@ -1,4 +1,5 @@
 // ranks: 1 2
+// no-check: waits for requests that are never started
 // The status' fields by function: get and set source, tag, error, elements in all widths, cancelled.
 #include "../check.h"
 

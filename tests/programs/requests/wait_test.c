@@ -1,4 +1,5 @@
 // ranks: 1 2 3 8
+// no-check: waits for requests that are never started
 // MPI_Wait and MPI_Test: completion sets the handle to null and the status to the operation's; null and
 // inactive requests give an empty status at once; an incomplete request stays as it is.
 #include "../check.h"

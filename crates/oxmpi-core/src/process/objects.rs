@@ -23,8 +23,16 @@ impl Process {
 
     #[inline]
     pub fn comm(&self, handle: handle::Comm) -> Result<&Comm> {
-        let found = self.comms.get(handle).filter(|comm| comm.context != NOT_YET);
+        let found = self.comms.get(handle).filter(|comm| comm.context != NOT_YET || !self.is_awaited(handle));
         found.ok_or_else(|| self.bad_comm(handle))
+    }
+
+    /// Whether the request of the call that makes a communicator is not complete.
+    #[cold]
+    fn is_awaited(&self, handle: handle::Comm) -> bool {
+        let mut pending = self.pending_comms.iter().map(|pending| pending.comm);
+        let mut held = self.held_members.iter().map(|(members, _)| members.comm);
+        pending.any(|comm| comm == handle) || held.any(|comm| comm == handle)
     }
 
     /// Says which processes the `MPI_Abort` of a communicator is to end, and returns its description.
