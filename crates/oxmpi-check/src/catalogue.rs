@@ -88,7 +88,7 @@ entries! {
         "Two threads wait for one request at once. The first one completes and frees it; the other one uses a request that \
          does not exist any more. Let one thread complete each request."
     FILE_CONFLICT "OX-FILE-CONFLICT" "file_conflict"
-        "Several ranks have written the same bytes of a file, or one has read what another one writes, without atomic mode and \
+        "Several ranks have written the same bytes of a file, or (with --check=strict) one has read what another one writes, without atomic mode and \
          without MPI_File_sync in between. What the file contains, or what is read, depends on chance. Write to places of \
          one's own, or let one rank write; before others read, call MPI_File_sync, MPI_Barrier and MPI_File_sync."
     BUF_OVERLAP "OX-BUF-OVERLAP" "buf_overlap"

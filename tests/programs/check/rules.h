@@ -5,7 +5,7 @@ static int is(const char *name, const char *what) { return strcmp(name, what) ==
 
 CHECK_UNUSED static const char *const ALL[] = {"rsend",      "irsend", "rsend-init", "unstarted", "freed",     "inter-root",
                                                "inter-op",   "inter-call", "merge",  "edges",     "nostore",   "noput",
-                                               "post-noput", "noprecede",  "stored", "file-name", "file-read", "idup"};
+                                               "post-noput", "noprecede",  "stored", "file-name", "idup"};
 
 static void act_ready(const char *name, int wrong) {
     int value = rank, got = -1;
@@ -175,18 +175,6 @@ static void act(const char *name, int wrong) {
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         MPI_Barrier(copy);
         MPI_Comm_free(&copy);
-    }
-    if (is(name, "file-read")) {
-        // What others write, a rank reads after a synchronisation, and what it writes itself at once.
-        MPI_File fh;
-        MPI_File_open(MPI_COMM_WORLD, "words", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &fh);
-        MPI_File_write_at(fh, 4 * rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
-        MPI_File_read_at(fh, 4 * rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
-        if (!wrong) MPI_File_sync(fh);
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (!wrong) MPI_File_sync(fh);
-        if (rank == 1) MPI_File_read_at(fh, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
-        MPI_File_close(&fh);
     }
     if (is(name, "nostore") || is(name, "noput") || is(name, "post-noput") || is(name, "noprecede") || is(name, "stored"))
         act_asserting(name, wrong);

@@ -18,7 +18,6 @@
 // args: noprecede => OX-RMA-ASSERT: rank 3: gave other assertions
 // args: stored => OX-RMA-STORE: rank 0: rank 1 has stored to bytes 0 to 4
 // args: file-name => OX-COLL-ARGS: rank 1: gives another file to MPI_File_open than rank 0
-// args: file-read => OX-FILE-CONFLICT: rank 0: bytes 0 to 4 of file "words", which this rank has written, were also read by rank 1
 // args: idup => the communicator cannot be used yet: the request of the call that makes it is not complete
 // Rules that are broken: ready sends, requests that were never started, calls between groups, edges, assertions.
 #include "rules.h"

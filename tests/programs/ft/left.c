@@ -1,5 +1,6 @@
 // ranks: 3
 // launch: --with-ft ulfm
+// no-check: communicators are left at the end
 // A process that ends after MPI_Finalize has not failed: it is in no group of failed ones, agree and shrink do not wait for
 // it. A wait that only it could end raises an error.
 #include "ft.h"

@@ -1,4 +1,5 @@
 // ranks: 1 2 3 4 7 8
+// no-check: edges that only one end gives
 // Wrong arguments of the topology functions: the class, and that the text names the call. Where the arguments of one process
 // are wrong and those of the others are not, the others get an error, too.
 #include "../check.h"

@@ -32,7 +32,9 @@ const MOST_RANGES: usize = 16;
 pub(super) fn note_access(guard: &mut Guard, access: &Access, view: &View, start: i64, bytes: usize) {
     let Ok(file) = guard.file_mut(access.fh) else { return };
     // Accesses at the shared file pointer never meet; in atomic mode one comes after the other.
-    if file.atomic || bytes == 0 || !matches!(access.at, At::Offset(_) | At::Own) {
+    // Where a barrier lies between them, reads and writes of other processes work although the standard wants more.
+    let is_compared = access.writes || check::is_strict();
+    if !is_compared || file.atomic || bytes == 0 || !matches!(access.at, At::Offset(_) | At::Own) {
         return;
     }
     let range = match view.byte_offset(start).map(u64::try_from) {
