@@ -1,4 +1,5 @@
 // ranks: 2 4
+// one-host: a call that is missing on another host is not told when the file is closed
 // launch: --check=error
 // expect-exit: 122
 // expect-stderr: OX-COLL-CALL: rank

@@ -1,4 +1,5 @@
 // ranks: 3
+// one-host: the buffers of one-sided operations are not watched where agents carry them out
 // launch: --check=error
 // expect-exit: 122
 // args: bcast => OX-COLL-CALL: rank
