@@ -1,4 +1,5 @@
 // ranks: 2 3 4 7 8
+// no-check: measures memory
 // The first process makes communicators while the others do something else: it may not run ahead without bound.
 #include "../check.h"
 

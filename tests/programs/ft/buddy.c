@@ -1,4 +1,5 @@
 // ranks: 3 4 8
+// no-check: leaves a communicator after a death
 // launch: --with-ft ulfm
 // expect-stdout: which is right
 // expect-stderr: was killed by signal 9

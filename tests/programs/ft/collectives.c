@@ -1,4 +1,5 @@
 // ranks: 4 5
+// no-check: leaves a communicator after a death
 // sleeps: each case waits until a death is noticed
 // args: barrier
 // args: bcast

@@ -1,4 +1,5 @@
 // ranks: 3
+// no-check: leaves a message after a death
 // sleeps: each case waits until a death is noticed
 // args: recv
 // args: recv-long

@@ -1,4 +1,5 @@
 // ranks: 5
+// no-check: leaves groups of those who have failed
 // launch: --with-ft ulfm
 // expect-stderr: was killed by signal 9
 // no-valgrind: a rank is killed

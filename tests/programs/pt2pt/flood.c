@@ -1,4 +1,5 @@
 // ranks: 2 3
+// no-check: measures memory
 // timeout: 120
 // cflags: -O2
 // The memory of a receiver that is slower than its senders is bounded: the senders are slowed down.

@@ -177,6 +177,8 @@ fn note_among_groups(call: &Call, guard: &mut Guard, comm: Comm, root: i32, op: 
     }
     let found = guard.comm(comm).ok()?;
     let nodes = guard.engine.node().nodes();
+    // Nothing else that such a rank gives is significant.
+    let is_idle = root == MPI_PROC_NULL;
     let root = match root {
         NOBODY => NOBODY,
         MPI_PROC_NULL => ANY_ROOT,
@@ -187,8 +189,8 @@ fn note_among_groups(call: &Call, guard: &mut Guard, comm: Comm, root: i32, op: 
         }
     };
     let op = match guard.operation(op) {
+        _ if is_idle || !found.is_first => ANY_OPERATION,
         _ if op == MPI_OP_NULL => NO_OPERATION,
-        _ if !found.is_first => ANY_OPERATION,
         Ok(Operation::Predefined(_)) => u16::try_from(op.0).ok()?,
         Ok(Operation::User(_)) => USERS,
         Err(_) => return None,
