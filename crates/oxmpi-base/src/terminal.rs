@@ -45,7 +45,7 @@ pub fn copy_size(from: RawFd, to: RawFd) {
     }
 }
 
-/// Makes a terminal that of this session, of which this process must be the leader, and its stdin, stdout and stderr.
+/// Makes a terminal the controlling one of this process, and its stdin, stdout and stderr. The process must have called `setsid`.
 pub fn become_own(terminal: &OwnedFd) -> io::Result<()> {
     // SAFETY: plain numbers; the three descriptors are those of every program.
     unsafe {

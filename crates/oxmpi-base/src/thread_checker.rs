@@ -36,7 +36,9 @@ pub fn detect() {
     }
     IN_VALGRIND.store(!valgrind::is_on() && request(DEPTH, 0, 0) != 0, Relaxed);
     ON.store(IN_VALGRIND.load(Relaxed) || !RELEASE.load(Relaxed).is_null(), Relaxed);
-    ignore_own_variables();
+    if IN_VALGRIND.load(Relaxed) {
+        ignore_own_variables();
+    }
 }
 
 /// Whether there is one.
