@@ -222,7 +222,7 @@ pub fn looks_before_yield(job: &JobHeader, usual: usize) -> usize {
     if outnumber_cpus(job) {
         0
     } else if load::is_contended() {
-        40
+        LOOKS_CONTENDED as usize
     } else {
         usual
     }
@@ -350,14 +350,22 @@ const YIELDS_OVERSUBSCRIBED: u32 = 48;
 /// Polls before a yield while ranks outnumber CPUs.
 const LOOKS_OVERSUBSCRIBED: u32 = 4;
 
+/// Polls before a yield while other threads run on the CPUs of the ranks: about as long as a yield takes, since the other
+/// rank has its own CPU most of the time. Two threads of each rank that exchange messages would otherwise hand the CPU
+/// over at each message.
+const LOOKS_CONTENDED: u32 = 40;
+
 impl Backoff {
     #[inline]
     pub fn new(job: &JobHeader) -> Backoff {
-        Backoff {
-            looks: if is_oversubscribed(job) { LOOKS_A_ROUND - LOOKS_OVERSUBSCRIBED } else { 0 },
-            yields: 0,
-            until: None,
-        }
+        let looks = if is_oversubscribed(job) { Self::skipped(job) } else { 0 };
+        Backoff { looks, yields: 0, until: None }
+    }
+
+    /// What is left out of a round before a yield.
+    #[inline]
+    fn skipped(job: &JobHeader) -> u32 {
+        LOOKS_A_ROUND - if outnumber_cpus(job) { LOOKS_OVERSUBSCRIBED } else { LOOKS_CONTENDED }
     }
 
     /// Something arrived, and more may come soon: restarts the backoff.
@@ -391,7 +399,7 @@ impl Backoff {
         if oversubscribed && self.yields < YIELDS_OVERSUBSCRIBED {
             self.yields += 1;
             yield_cpu();
-            self.looks += LOOKS_A_ROUND - LOOKS_OVERSUBSCRIBED;
+            self.looks += Self::skipped(job);
             return Step::Again;
         }
         let more = WAKE_LATENCY.more_backoff();
