@@ -7,6 +7,7 @@
 //! leads from an algorithm to a plan, `oxmpi-transport/src/board` carries out the ways over a board.
 
 use crate::rules::{FIRST_ROWS, TABLE};
+use smallvec::SmallVec;
 
 /// What the choice depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,13 +38,22 @@ impl Shape {
 
     /// The choices for all sizes: from so many bytes on, this one. What a communicator keeps, so that a call does not look at
     /// the table.
-    pub fn choices(kind: Kind, ranks: u32, facts: Facts) -> Vec<(u64, Algorithm)> {
-        let rows = TABLE.iter().filter(|rule| rule.kind == kind);
-        let mut sizes: Vec<u64> = rows.flat_map(|rule| rule.bytes.changes(ranks.into())).chain([0]).collect();
+    pub fn choices(kind: Kind, ranks: u32, facts: Facts) -> SmallVec<[(u64, Algorithm); 8]> {
+        let shape = Shape::new(kind, ranks, 0, facts);
+        let rows: SmallVec<[&Rule; 16]> =
+            TABLE[FIRST_ROWS[kind as usize]..].iter().filter(|rule| rule.fits_some_size_of(&shape)).collect();
+        let mut sizes: SmallVec<[u64; 16]> = SmallVec::new();
+        sizes.push(0);
+        sizes.extend(rows.iter().flat_map(|rule| rule.bytes.changes(ranks.into())));
         sizes.sort_unstable();
-        let mut choices: Vec<_> =
-            sizes.into_iter().map(|bytes| (bytes, Shape::new(kind, ranks, bytes, facts).choose().take)).collect();
-        choices.dedup_by_key(|(_, algorithm)| *algorithm);
+        let mut choices = SmallVec::new();
+        for bytes in sizes {
+            // Each kind has a row that fits every shape: see `choose`.
+            let Some(rule) = rows.iter().find(|rule| rule.bytes.contains(bytes, ranks.into())) else { continue };
+            if choices.last().is_none_or(|&(_, algorithm)| algorithm != rule.take) {
+                choices.push((bytes, rule.take));
+            }
+        }
         choices
     }
 
@@ -231,11 +241,15 @@ pub(crate) enum Bytes {
 
 impl Rule {
     fn fits(&self, shape: &Shape) -> bool {
+        self.fits_some_size_of(shape) && self.bytes.contains(shape.bytes, shape.ranks.into())
+    }
+
+    /// Whether the row fits the shape if the bytes are not looked at.
+    fn fits_some_size_of(&self, shape: &Shape) -> bool {
         self.kind == shape.kind
             && (self.ranks.0..=self.ranks.1).contains(&shape.ranks)
             && shape.facts.has(self.needs)
             && (self.nodes.0..=self.nodes.1).contains(&shape.nodes)
-            && self.bytes.contains(shape.bytes, shape.ranks.into())
     }
 }
 

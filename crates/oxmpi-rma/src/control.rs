@@ -340,20 +340,22 @@ impl Control {
     #[inline]
     pub fn missing(&self, rank: usize, round: u32, goal: u64) -> impl Iterator<Item = usize> {
         let size = self.layout.ranks;
-        let heard = steps(size, round).map(move |step| (rank + size - step) % size);
+        // Without a division: polled in a loop.
+        let heard = steps(size, round).map(move |step| if rank < step { rank + size - step } else { rank - step });
         heard.filter(move |&other| self.rank_control(other).rounds.load(Acquire) < goal)
     }
 
     /// The ranks that wait for `rank` in this round.
     pub fn waiters(&self, rank: usize, round: u32) -> impl Iterator<Item = usize> + use<> {
         let size = self.layout.ranks;
-        steps(size, round).map(move |step| (rank + step) % size)
+        steps(size, round).map(move |step| if rank + step < size { rank + step } else { rank + step - size })
     }
 }
 
 const RADIX: usize = 16;
 
 /// The distances of the ranks that a rank waits for in a round.
+#[inline]
 fn steps(size: usize, round: u32) -> impl Iterator<Item = usize> {
     let distance = RADIX.pow(round);
     (1..RADIX).map(move |step| step * distance).take_while(move |&step| step < size)

@@ -11,7 +11,7 @@ use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::board::ENTRY_BYTES;
 use oxmpi_base::copy;
-use oxmpi_coll::choose::{BoardWay, Kind};
+use oxmpi_coll::choose::{Algorithm, BoardWay, Facts, Kind, Shape};
 use oxmpi_datatype::{Source, Target};
 use std::sync::atomic::{Ordering, fence};
 
@@ -216,11 +216,21 @@ impl BoardRun {
     }
 }
 
+#[cold]
+fn background_ways(kind: Kind, ranks: usize) -> Box<[(usize, Option<BoardWay>)]> {
+    let choices = Shape::choices(kind, ranks as u32, Facts::BACKGROUND_BOARD).into_iter();
+    let way = |algorithm| match algorithm {
+        Algorithm::Board(way) => Some(way),
+        _ => None,
+    };
+    choices.map(|(from, algorithm)| (usize::try_from(from).unwrap_or(usize::MAX), way(algorithm))).collect()
+}
+
 impl SharedBoard {
     /// The algorithm of a background operation of so many bytes; `None` if it goes by messages.
     #[inline]
     pub fn background_way(&self, kind: Kind, bytes: usize) -> Option<BoardWay> {
-        let ways = &self.background[kind as usize];
+        let ways = self.background[kind as usize].get_or_init(|| background_ways(kind, self.ranks()));
         ways.iter().rev().find(|(from, _)| *from <= bytes).and_then(|(_, way)| *way)
     }
 

@@ -39,6 +39,7 @@ use oxmpi_base::wait::WakeFence;
 use oxmpi_base::{copy, prefetch};
 use oxmpi_coll::choose::{Algorithm, BoardWay, Facts, Kind, Shape};
 use oxmpi_datatype::{Cursor, Source, Target};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// What an operation needs from its caller.
@@ -142,19 +143,8 @@ impl Choices {
     }
 }
 
-/// Of every kind: from so many bytes on it goes this way in the background, or by messages.
-type BackgroundWays = [Box<[(usize, Option<BoardWay>)]>; Kind::COUNT];
-
-fn background_ways(ranks: usize) -> BackgroundWays {
-    Kind::ALL.map(|kind| {
-        let choices = Shape::choices(kind, ranks as u32, Facts::BACKGROUND_BOARD).into_iter();
-        let way = |algorithm| match algorithm {
-            Algorithm::Board(way) => Some(way),
-            _ => None,
-        };
-        choices.map(|(from, algorithm)| (usize::try_from(from).unwrap_or(usize::MAX), way(algorithm))).collect()
-    })
-}
+/// Of every kind that was used in the background: from so many bytes on it goes this way, or by messages.
+type BackgroundWays = [OnceCell<Box<[(usize, Option<BoardWay>)]>>; Kind::COUNT];
 
 /// This rank's use of a board, which the ranks of a communicator on one node share.
 pub struct SharedBoard {
@@ -201,10 +191,11 @@ impl SharedBoard {
         let cpus = if oversubscribed { Facts::OVERSUBSCRIBED } else { Facts::CPU_EACH };
         let staging = if member.largest_place() >= LARGE_STAGING { Facts::LARGE_STAGING } else { Facts::SMALL_STAGING };
         let facts = Facts::BOARD.and(cpus).and(staging);
-        let mut board = SharedBoard {
-            one_round: 0,
-            choices: Choices::new(members.len(), facts),
-            background: background_ways(members.len()),
+        let choices = Choices::new(members.len(), facts);
+        let board = SharedBoard {
+            one_round: choices.allreduce.short.min(member.largest_place()),
+            choices,
+            background: [const { OnceCell::new() }; Kind::COUNT],
             member,
             mapping,
             members,
@@ -216,12 +207,14 @@ impl SharedBoard {
             history: 0,
             can_go_on: false,
         };
-        board.add_facts(Facts::NONE);
         Some(board)
     }
 
     /// Adds what all ranks together can do: copy directly, use huge pages.
     pub fn add_facts(&mut self, common: Facts) {
+        if self.facts.has(common) {
+            return;
+        }
         self.facts = self.facts.and(common);
         self.choices = Choices::new(self.ranks(), self.facts);
         self.one_round = self.choices.allreduce.short.min(self.chunk());

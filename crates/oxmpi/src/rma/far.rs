@@ -51,6 +51,13 @@ pub fn flush(guard: &mut Guard, agents: &[AgentId]) -> Result<()> {
     await_all(guard, &asked)
 }
 
+/// As [`flush`], for all agents of a window.
+#[cold]
+pub fn flush_all(guard: &mut Guard, win: Handle) -> Result<()> {
+    let agents = agents_of(guard, win, None)?;
+    flush(guard, &agents)
+}
+
 /// Waits until all agents have acknowledged what they were asked. Every answer is taken, whether or not one is an error.
 fn await_all(guard: &mut Guard, asked: &[(AgentId, u32)]) -> Result<()> {
     let mut result = Ok(());
@@ -110,11 +117,9 @@ pub fn notify(guard: &mut Guard, kind: Kind, there: &[FarRank]) -> Result<()> {
 }
 
 /// Tells other nodes that this rank has reached a round of a fence.
+#[cold]
 pub fn tell_round(guard: &mut Guard, win: Handle, round: u32, goal: u64) -> Result<()> {
     let window = &guard.win(win)?.window;
-    if window.number().is_none() {
-        return Ok(());
-    }
     let (agents, origin) = (window.waiting_agents(round), window.rank as u32);
     agents.into_iter().try_for_each(|by| {
         let request = Request { offset: goal, ..by.request(Kind::Round, origin) };
@@ -196,7 +201,7 @@ pub fn lock_all(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
 pub fn unlock_all(guard: &mut Guard, win: Handle, taken: bool) -> Result<()> {
     let window = &guard.win(win)?.window;
     let (origin, far) = (window.rank as u32, window.far_agents().to_vec());
-    if taken { unlock_agents(guard, origin, &far) } else { flush(guard, &agents_of(guard, win, None)?) }
+    if taken { unlock_agents(guard, origin, &far) } else { flush_all(guard, win) }
 }
 
 fn unlock_agents(guard: &mut Guard, origin: u32, agents: &[ServedBy]) -> Result<()> {

@@ -23,10 +23,10 @@ pub fn fence(call: &Call, assertion: i32, win: Win) -> Result<()> {
     let window = &mut guard.win_mut(win)?.window;
     window.check_fence(assertion)?;
     window.synchronize_copies();
+    let is_on_nodes = window.number().is_some();
     guard.check_completion(win, None, false);
-    let agents = far::agents_of(&guard, win, None)?;
     // Also after an error all ranks synchronise: the others wait for this one.
-    let flushed = far::flush(&mut guard, &agents);
+    let flushed = if is_on_nodes { far::flush_all(&mut guard, win) } else { Ok(()) };
     let alone = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
     if assertion & alone == alone {
         full_fence();

@@ -473,9 +473,13 @@ fn map_on_each_node(
 
 /// Waits for all ranks of a window.
 pub fn synchronize(call: &Call, guard: &mut Guard, win: Handle) -> Result<()> {
-    for round in 0..guard.win(win)?.window.control.rounds() {
+    let window = &guard.win(win)?.window;
+    let (rounds, is_on_nodes) = (window.control.rounds(), window.number().is_some());
+    for round in 0..rounds {
         let goal = guard.win(win)?.window.arrive(guard.engine.node(), round);
-        far::tell_round(guard, win, round, goal)?;
+        if is_on_nodes {
+            far::tell_round(guard, win, round, goal)?;
+        }
         call.wait_window(guard, win, Awaited::Round(round, goal), |window| window.has_arrived(round, goal))?;
     }
     Ok(())
@@ -488,9 +492,8 @@ pub fn remove(call: &Call, win: Handle) -> Result<()> {
     call.library().delete_attributes(Object::Win(win))?;
     let mut guard = call.enter()?;
     guard.win_mut(win)?.window.synchronize_copies();
-    let agents = far::agents_of(&guard, win, None)?;
     // Also after an error the window is freed: the others wait for this rank.
-    let flushed = far::flush(&mut guard, &agents);
+    let flushed = far::flush_all(&mut guard, win);
     // In a job that goes on, it is freed by this rank alone after a failure.
     let synchronized = guard.check_window(win).and_then(|()| synchronize(call, &mut guard, win));
     let alone = matches!(&synchronized, Err(error) if error.is_survivable());
