@@ -34,7 +34,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
 use oxmpi_abi::{Result, bail};
 use oxmpi_datatype::{Group, NAMED, NULL, Named, dense_size};
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 pub use logical::set_fortran_false;
 pub use reduction::{Operands, Reduction};
@@ -93,9 +93,9 @@ pub fn predefined(handle: usize) -> Option<Op> {
 /// The loop for an operation on elements of a predefined type; `MPI_ERR_OP` when the standard does
 /// not allow the pair.
 pub fn kernel(op: Op, named: &Named) -> Result<Kernel> {
-    match select::kernel(op, named) {
-        Some(kernel) if op.allows(kind(named)) => Ok(kernel),
-        _ => {
+    match find(op, named) {
+        Some(kernel) => Ok(kernel),
+        None => {
             let name = if named.name.is_empty() { "a pair of a value and an index" } else { named.name };
             let hint = match named.group {
                 Group::Character => {
@@ -106,6 +106,10 @@ pub fn kernel(op: Op, named: &Named) -> Result<Kernel> {
             bail!(MPI_ERR_OP, "{} is not defined for {name}; it is for {}{hint}", op.name(), op.meant_for())
         }
     }
+}
+
+fn find(op: Op, named: &Named) -> Option<Kernel> {
+    if op.allows(kind(named)) { select::kernel(op, named) } else { None }
 }
 
 /// The kind of a type in the table of operations. C's `char` is an integer in reductions: the standard
@@ -128,20 +132,21 @@ pub struct Dense {
 #[inline]
 pub fn dense(op: usize, datatype: usize) -> Option<Dense> {
     const OPS: usize = 32;
-    static KERNELS: LazyLock<Box<[Option<Kernel>]>> = LazyLock::new(|| {
-        let mut table = vec![None; OPS * 256];
-        for named in NAMED.iter().filter(|named| dense_size(named.handle.into()).is_some()) {
-            for number in 0..OPS {
-                let Some(op) = predefined(MPI_OP_NULL.0 + number) else { continue };
-                let at = (named.handle as usize - NULL) * OPS + number;
-                table[at] = kernel(op, named).ok();
-            }
-        }
-        table.into()
-    });
+    // Of each operation that was used, the kernels by type: the first reduction of a program does not pay for all.
+    static KERNELS: [OnceLock<Box<[Option<Kernel>; 256]>>; OPS] = [const { OnceLock::new() }; OPS];
     let (size, found) = (dense_size(datatype)?, predefined(op)?);
-    let kernel = KERNELS[(datatype - NULL) * OPS + (op - MPI_OP_NULL.0)]?;
+    let kernels = KERNELS[op - MPI_OP_NULL.0].get_or_init(|| dense_kernels(found));
+    let kernel = kernels[datatype - NULL]?;
     Some(Dense { op: found, kernel, size })
+}
+
+#[cold]
+fn dense_kernels(op: Op) -> Box<[Option<Kernel>; 256]> {
+    let mut kernels = Box::new([None; 256]);
+    for named in NAMED.iter().filter(|named| dense_size(named.handle.into()).is_some()) {
+        kernels[named.handle as usize - NULL] = find(op, named);
+    }
+    kernels
 }
 
 impl Op {
