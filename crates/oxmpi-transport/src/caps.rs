@@ -55,7 +55,7 @@ pub enum Direct {
 
 /// Through shared memory a message of this length goes through the ring at once. Beyond, two copies cost more than asking
 /// the receiver and copying from both sides.
-pub const RING_EAGER: usize = 8 << 10;
+pub const RING_EAGER: usize = 24 << 10;
 /// Of a message through a ring, the first packet and the ones after it. Packets but the last fill their cells, since a
 /// receiver takes what a packet has room for.
 pub const RING_PART: usize = 4096;
@@ -152,8 +152,10 @@ mod tests {
     #[test]
     fn limits_of_a_ring_follow_its_size() {
         let CapsTable { ring, pretended, .. } = CapsTable::new(1024);
-        assert_eq!((ring.eager, ring.with_bytes, ring.cut), (8192, 4096, RING_CUT));
-        assert_eq!((pretended.eager, pretended.direct), (8192, Direct::Apart));
+        let large = CapsTable::new(4095).ring;
+        assert_eq!(large.eager, RING_EAGER);
+        assert_eq!((ring.eager, ring.with_bytes, ring.cut), (16320, 4096, RING_CUT));
+        assert_eq!((pretended.eager, pretended.direct), (16320, Direct::Apart));
         let small = CapsTable::new(64).ring;
         assert!(small.part < RING_PART && small.part.is_multiple_of(PART_UNIT));
         assert_eq!((small.eager, small.with_bytes, small.cut.first), (small.part, small.part, small.part));
