@@ -287,7 +287,7 @@ const EXTRA_STATE: &str = "This function is no part of MPI-5.0; its name and mea
 const NOTES: &[(&str, &str)] = &[
     (
         "MPI_Send",
-        "The call may block until the receiver has posted a matching receive. Messages of up to 24 KiB are usually buffered, \
+        "The call may block until the receiver has posted a matching receive. Messages of up to 32 KiB are usually buffered, \
          so that\nthe call returns at once; longer messages are not. A program must not rely on either. Two ranks that \
          send to each other\nbefore they receive can deadlock: use MPI_Sendrecv or MPI_Isend instead.\n",
     ),

@@ -55,7 +55,7 @@ pub enum Direct {
 
 /// Through shared memory a message of this length goes through the ring at once. Beyond, two copies cost more than asking
 /// the receiver and copying from both sides.
-pub const RING_EAGER: usize = 24 << 10;
+pub const RING_EAGER: usize = 32 << 10;
 /// Of a message through a ring, the first packet and the ones after it. Packets but the last fill their cells, since a
 /// receiver takes what a packet has room for.
 pub const RING_PART: usize = 4096;
@@ -94,7 +94,8 @@ impl CapsTable {
         let ring = Caps {
             link: "a ring in shared memory",
             part,
-            eager: RING_EAGER.min(part),
+            // Several of them have room in a ring.
+            eager: RING_EAGER.min(ring::bytes_in(ring_cells) / 3),
             with_bytes: RING_PART.min(part),
             with_bytes_pressed: RING_PART.min(part),
             cut: Cut {
@@ -152,13 +153,13 @@ mod tests {
     #[test]
     fn limits_of_a_ring_follow_its_size() {
         let CapsTable { ring, pretended, .. } = CapsTable::new(1024);
-        let large = CapsTable::new(4095).ring;
-        assert_eq!(large.eager, RING_EAGER);
-        assert_eq!((ring.eager, ring.with_bytes, ring.cut), (16320, 4096, RING_CUT));
-        assert_eq!((pretended.eager, pretended.direct), (16320, Direct::Apart));
+        assert_eq!(CapsTable::new(2047).ring.eager, RING_EAGER, "with few ranks");
+        assert_eq!((ring.eager, ring.with_bytes, ring.cut), (21842, 4096, RING_CUT));
+        assert_eq!((pretended.eager, pretended.direct), (21842, Direct::Apart));
         let small = CapsTable::new(64).ring;
         assert!(small.part < RING_PART && small.part.is_multiple_of(PART_UNIT));
-        assert_eq!((small.eager, small.with_bytes, small.cut.first), (small.part, small.part, small.part));
+        assert_eq!((small.with_bytes, small.cut.first), (small.part, small.part));
+        assert!(small.eager < 64 * 64 / 2, "two have room in the ring");
     }
 
     #[test]
