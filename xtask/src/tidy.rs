@@ -1,6 +1,6 @@
 //! `cargo xtask tidy`: checks that a reviewer should not have to make: the direction of
 //! dependencies between crates, fresh generated files, the length of files, `forbid(unsafe_code)`
-//! where it belongs, and the numbers of `ratchets.rs`. rustfmt checks formatting, and clippy SAFETY
+//! where it belongs, stray files, and the numbers of `ratchets.rs`. rustfmt checks formatting, and clippy SAFETY
 //! comments.
 
 use crate::{Outcome, codegen, ratchets, read, root};
@@ -47,6 +47,22 @@ const BESIDE: &[(&str, &str)] = &[
     ("xtask", ""),
 ];
 
+/// The files that lie in the root; others were left there by a program.
+const IN_ROOT: &[&str] = &[
+    ".gitignore",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "Makefile",
+    "README.md",
+    "rust-toolchain.toml",
+    "rustfmt.toml",
+];
+
 /// Maximum length of a handwritten file.
 const LINES: usize = 800;
 
@@ -68,12 +84,19 @@ pub fn run(args: &[String]) -> Outcome {
     for path in &files {
         complaints.extend(length(path)?);
     }
+    complaints.extend(
+        files.iter().filter(|path| is_stray(path)).map(|path| format!("{} is no file for the root", path.display())),
+    );
     complaints.extend(ratchets::complaints(&files)?);
     if complaints.is_empty() {
         println!("tidy: {} files", files.len());
         return Ok(());
     }
     Err(format!("{} things to put right\n  {}", complaints.len(), complaints.join("\n  ")))
+}
+
+fn is_stray(path: &Path) -> bool {
+    path.components().count() == 1 && !path.to_str().is_some_and(|name| IN_ROOT.contains(&name))
 }
 
 /// The name and the text of the manifest of every crate.
