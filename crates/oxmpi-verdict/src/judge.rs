@@ -20,11 +20,13 @@ pub trait Job {
 }
 
 /// Between two looks at the records.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(100);
 /// Between two looks for answers.
 const ANSWERS: Duration = Duration::from_millis(2);
-/// A rank that has not answered by then does something else.
+/// A rank that has not answered by then does something else, or waits for a CPU: after each trial without an answer of all the
+/// next one takes twice as long.
 const PATIENCE: Duration = Duration::from_secs(1);
+const LONGEST_PATIENCE: Duration = Duration::from_secs(16);
 
 /// Questions for each suspicion.
 const QUESTIONS: usize = 2;
@@ -35,6 +37,8 @@ pub struct Judge {
     /// The number of the last question.
     question: u64,
     trial: Option<Trial>,
+    /// How long the ranks have to answer.
+    patience: Duration,
 }
 
 /// Ranks that seem to be stuck, with the numbers of their records.
@@ -55,7 +59,7 @@ impl Trial {
 
 impl Judge {
     pub fn new(now: Instant) -> Judge {
-        Judge { next: now + LOOK, question: 0, trial: None }
+        Judge { next: now + LOOK, question: 0, trial: None, patience: PATIENCE }
     }
 
     /// When to call [`Judge::turn`] again.
@@ -89,25 +93,31 @@ impl Judge {
         }
         // Between the questions, some frame had been sent by one of them, and not been taken from the network by another.
         let is_under_way = is_whole && trial.asked == QUESTIONS && sent != trial.received;
-        if has_moved || is_under_way || now > trial.until {
+        if has_moved || is_under_way {
             self.trial = None;
-            self.next = now + PATIENCE;
+            self.next = now + 2 * LOOK;
             return None;
         }
-        self.next = now + ANSWERS;
         if !is_whole {
+            // Answers that are there count, however late this process looks at them.
+            self.next = now + ANSWERS;
+            if now > trial.until {
+                self.trial = None;
+                self.next = now + LOOK;
+                self.patience = (2 * self.patience).min(LONGEST_PATIENCE);
+            }
             return None;
         }
         if trial.asked < QUESTIONS {
             trial.asked += 1;
             trial.received = received;
-            trial.until = now + PATIENCE;
+            trial.until = now + self.patience;
             self.question += 1;
             job.ask(&trial.ranks(), self.question);
+            self.next = now + ANSWERS;
             return None;
         }
         let suspects = self.trial.take()?.suspects;
-        self.next = now + LOOK;
         // The answers are about these records: if one is gone, its rank moved after all.
         let states = job.states();
         let is_up = |&(rank, number): &(usize, u64)| matches!(states.get(rank), Some(State::Resting(resting)) if resting.number == number);
@@ -130,7 +140,7 @@ impl Judge {
         };
         let suspects: Vec<(usize, u64)> = suspects.into_iter().map(number).collect();
         self.question += 1;
-        let trial = Trial { suspects, asked: 1, received: 0, until: now + PATIENCE };
+        let trial = Trial { suspects, asked: 1, received: 0, until: now + self.patience };
         job.ask(&trial.ranks(), self.question);
         self.trial = Some(trial);
         self.next = now + ANSWERS;
@@ -193,6 +203,26 @@ mod tests {
         assert_eq!(verdict(&job, &[]), Some(vec![0, 1]));
         assert_eq!(*job.asked.borrow(), [(0, 1), (1, 1), (0, 2), (1, 2)]);
         assert_eq!(verdict(&job, &[0, 1]), None, "known already");
+    }
+
+    /// A judge that gets a CPU once in three seconds comes to the same verdict.
+    #[test]
+    fn a_judge_that_is_late_believes_the_answers() {
+        let (job, start) = (two(|_, _| Some(5)), Instant::now());
+        let mut judge = Judge::new(start);
+        let found = (1..5).find_map(|turn| judge.turn(&job, &[], start + Duration::from_secs(3 * turn)));
+        assert_eq!(found.map(|(stuck, _)| stuck), Some(vec![0, 1]));
+    }
+
+    /// Ranks that need longer than a second to answer get more time with each trial.
+    #[test]
+    fn ranks_that_are_slow_are_given_more_time() {
+        let (job, start) = (two(|_, question| (question > 3).then_some(5)), Instant::now());
+        let mut judge = Judge::new(start);
+        let mut steps = (0..60_000).map(|step| start + Duration::from_millis(step));
+        let found = steps.find(|&now| judge.turn(&job, &[], now).is_some()).unwrap();
+        // Three trials in vain, of 1, 2 and 4 seconds.
+        assert!((7000..7600).contains(&(found - start).as_millis()), "{:?}", found - start);
     }
 
     #[test]
