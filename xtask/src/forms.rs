@@ -193,7 +193,8 @@ fn file_access(function: &Function, api: &Api, bodies: &Bodies) -> Result<Option
             let wanted: Vec<Param> =
                 leading.iter().filter(|p| matches!(p.name.as_str(), "fh" | "buf")).cloned().collect();
             same_leading(function, &wanted, &["status"])?;
-            let args = vec!["fh".into(), split, format!("OutStatus::new({})", status.name)];
+            let buf = if writes { "buf.cast_mut()" } else { "buf" };
+            let args = vec!["fh".into(), split, buf.into(), format!("OutStatus::new({})", status.name)];
             return Ok(Some(Member { body: body("file_access_end")?, args, uses: FILE_USES, makes_request: false }));
         }
         _ => return Ok(None),
@@ -254,7 +255,7 @@ mod tests {
         );
         assert_eq!(
             call_of("MPI_File_read_ordered_end"),
-            "file_access::file_access_end(fh, SplitAccess::ReadOrdered, OutStatus::new(status))"
+            "file_access::file_access_end(fh, SplitAccess::ReadOrdered, buf, OutStatus::new(status))"
         );
         assert!(
             call_of("MPI_File_write_all_begin_c")

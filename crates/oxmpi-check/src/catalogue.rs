@@ -65,6 +65,10 @@ entries! {
         "Two one-sided accesses use the same memory of a target in one epoch, and one of them changes it. What is there in \
          the end, or what is read, depends on chance. Only accumulates of one type and one operation may overlap. Separate \
          the accesses: with a fence, with exclusive locks, or with a flush and a barrier."
+    RMA_EPOCH "OX-RMA-EPOCH" "rma_epoch"
+        "Only with --check=strict: an operation with a request (MPI_Rput, MPI_Rget, MPI_Raccumulate, MPI_Rget_accumulate) in an \
+         epoch of MPI_Win_fence or MPI_Win_start. The standard allows it only while the target is locked, and some libraries \
+         refuse it. Lock the target (MPI_Win_lock, MPI_Win_lock_all), or use the operation without a request."
     RMA_STORE "OX-RMA-STORE" "rma_store"
         "A rank has stored to its own memory of a window where another rank puts in the same epoch. One of the two values is \
          lost. Store before the epoch begins or after it has ended. With --check=strict also a store to what another rank \
@@ -91,6 +95,12 @@ entries! {
         "Several ranks have written the same bytes of a file, or (with --check=strict) one has read what another one writes, without atomic mode and \
          without MPI_File_sync in between. What the file contains, or what is read, depends on chance. Write to places of \
          one's own, or let one rank write; before others read, call MPI_File_sync, MPI_Barrier and MPI_File_sync."
+    FILE_SPLIT "OX-FILE-SPLIT" "file_split"
+        "A split collective access ends with another buffer than it has begun with. Elsewhere the data may be read into, or \
+         written from, either of them. Give the same buffer to both calls."
+    FILE_VIEW "OX-FILE-VIEW" "file_view"
+        "Ranks use the shared file pointer of a file, and their views of it differ. The pointer counts elements of the view, so \
+         each rank takes it for another place: data is overwritten or lost. Give the same view to all, or use offsets."
     BUF_OVERLAP "OX-BUF-OVERLAP" "buf_overlap"
         "A call uses a buffer that an operation under way writes, or writes one that it reads. What the buffer contains \
          in the end depends on chance. Complete the operation first, with MPI_Wait for example."

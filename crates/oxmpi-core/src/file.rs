@@ -33,6 +33,8 @@ pub struct File {
     pub written: Option<Vec<Range<u64>>>,
     /// The same of what it has read.
     pub read: Option<Vec<Range<u64>>>,
+    /// With `--check`: a process whose view differs from this one's.
+    pub other_view: Option<usize>,
 }
 
 /// How collective accesses are buffered; equal on all processes of the file.
@@ -125,6 +127,8 @@ pub struct Split {
     pub access: SplitAccess,
     /// Completes with the access; the program does not know it.
     pub request: Request,
+    /// The address of its buffer.
+    pub buffer: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -166,9 +170,9 @@ impl File {
     }
 
     /// Ends the split collective access; the caller completes its request.
-    pub fn end_split(&mut self, access: SplitAccess) -> Result<Request> {
+    pub fn end_split(&mut self, access: SplitAccess) -> Result<Split> {
         match self.split.take_if(|split| split.access == access) {
-            Some(split) => Ok(split.request),
+            Some(split) => Ok(split),
             None => {
                 self.check_idle()?;
                 bail!(MPI_ERR_IO, "{}_begin has not been called", access.name());

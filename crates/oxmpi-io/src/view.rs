@@ -8,6 +8,7 @@ use crate::datarep::UserDatarep;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_datatype::{Cursor, Datatype, Region, predefined};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// A data representation: how data is stored in a file.
@@ -202,6 +203,17 @@ impl View {
             Some(place) => Ok(place),
             None => Err(self.beyond(format!("the offset {offset}"))),
         }
+    }
+
+    /// Tells the ranges of the file that an access of so many bytes from an etype on uses; at most `most` of them. Returns
+    /// whether these are all.
+    pub fn pieces(&self, offset: i64, bytes: usize, most: usize, each: impl FnMut(Range<u64>)) -> bool {
+        let Some(at) = self.position(offset) else { return bytes == 0 };
+        let (mut cursor, mut found) = (Cursor::new(), Vec::new());
+        cursor.seek(self.stream(), at);
+        let known = cursor.iovecs(self.stream(), &mut found, most, bytes);
+        found.into_iter().map(|(from, length)| from as u64..(from + length) as u64).for_each(each);
+        known == bytes
     }
 
     /// The error for a position that is not in the view.

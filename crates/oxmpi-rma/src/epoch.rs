@@ -114,7 +114,17 @@ impl Window {
         Error::new(MPI_ERR_RMA_SYNC, format!("rank {rank} cannot be accessed now: {why}"))
     }
 
-    /// An error unless a rank is locked, as request-based operations and flushes require.
+    /// An error unless an operation with a request may access a rank; whether that is locked.
+    pub fn check_for_request(&mut self, rank: i32) -> Result<bool> {
+        let Err(error) = self.check_passive_rank(rank) else { return Ok(true) };
+        let rank = if rank == MPI_PROC_NULL { self.rank } else { self.check_rank(rank)? };
+        match self.check_open(rank) {
+            Ok(()) => Ok(false),
+            Err(_) => Err(error.within("an operation with a request needs an epoch of locks")),
+        }
+    }
+
+    /// An error unless a rank is locked, as flushes require.
     pub fn check_passive(&self, rank: usize) -> Result<()> {
         let locked = matches!(self.targets[rank].open, Open::Shared | Open::Exclusive | Open::Unchecked);
         if locked || self.access.is_locked_all() {

@@ -8,6 +8,7 @@ use oxmpi::file::access::{Access, begin, end, perform, start};
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::{File, Request};
 use oxmpi_core::file::SplitAccess;
+use std::ffi::c_void;
 
 /// The form of an access.
 pub enum FileForm {
@@ -34,6 +35,12 @@ pub unsafe fn file_access(cx: &Call, form: FileForm, access: Access) -> Result<(
 }
 
 /// Ends a split collective access.
-pub unsafe fn file_access_end(cx: &Call, fh: File, split: SplitAccess, status: OutStatus) -> Result<()> {
-    end(cx, fh, split, status)
+pub unsafe fn file_access_end(
+    cx: &Call,
+    fh: File,
+    split: SplitAccess,
+    buf: *mut c_void,
+    status: OutStatus,
+) -> Result<()> {
+    end(cx, fh, split, buf.addr(), status)
 }

@@ -6,6 +6,7 @@ use crate::call::{Call, Guard};
 use oxmpi::rma::access;
 use oxmpi_abi::Result;
 use oxmpi_abi::handle::*;
+use oxmpi_core::check::{self, catalogue::RMA_EPOCH};
 use std::ffi::c_int;
 
 /// The target's bytes, if both sides have the same dense type and length and they are mapped here.
@@ -66,23 +67,30 @@ pub fn get(cx: &Call, origin_addr: TargetArg<'static>, target: At, win: Win) -> 
 
 // ---- with a request: the buffers can be used again when the call returns ----
 
-/// An error unless the target is locked, as request-based operations require.
-pub(super) fn check_passive(guard: &Guard, types: &[Datatype], target_rank: c_int, win: Win) -> Result<()> {
-    let window = &guard.win(win)?.window;
+/// An error unless the target may be accessed. The standard wants it to be locked; elsewhere other epochs do, too.
+pub(super) fn check_epoch(cx: &Call, types: &[Datatype], target_rank: c_int, win: Win) -> Result<()> {
+    let mut guard = cx.enter()?;
+    guard.win(win)?;
     for datatype in types {
         guard.datatype(*datatype)?;
     }
-    window.check_passive_call(target_rank).map(|_| ())
+    let is_locked = guard.win_mut(win)?.window.check_for_request(target_rank)?;
+    if !is_locked && check::is_strict() {
+        let found = guard.win(win)?;
+        let text = format!("{} on {} in an epoch without a lock", cx.fun.name(), found.describe());
+        check::tell(guard.engine.node(), &RMA_EPOCH, text);
+    }
+    Ok(())
 }
 
 pub fn rput(cx: &Call, origin_addr: SourceArg<'static>, target: At, win: Win) -> Result<Request> {
-    check_passive(&cx.enter()?, &[origin_addr.datatype, target.datatype], target.rank, win)?;
+    check_epoch(cx, &[origin_addr.datatype, target.datatype], target.rank, win)?;
     put(cx, origin_addr, target, win)?;
     access::request(&mut cx.enter()?, target.rank, win)
 }
 
 pub fn rget(cx: &Call, origin_addr: TargetArg<'static>, target: At, win: Win) -> Result<Request> {
-    check_passive(&cx.enter()?, &[origin_addr.datatype, target.datatype], target.rank, win)?;
+    check_epoch(cx, &[origin_addr.datatype, target.datatype], target.rank, win)?;
     get(cx, origin_addr, target, win)?;
     access::request(&mut cx.enter()?, target.rank, win)
 }

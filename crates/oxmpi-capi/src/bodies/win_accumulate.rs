@@ -1,6 +1,6 @@
 //! Accumulates of all kinds. As with puts and gets, the common case takes a short path.
 
-use super::win_access::check_passive;
+use super::win_access::check_epoch;
 use crate::args::{Access, At, SourceArg, TargetArg};
 use crate::call::{Call, Guard};
 use oxmpi::rma::access;
@@ -221,7 +221,7 @@ fn comparable_size(datatype: Datatype) -> Option<usize> {
 
 pub fn raccumulate(cx: &Call, origin_addr: SourceArg<'static>, target: At, op: Op, win: Win) -> Result<Request> {
     access::check_op(op)?;
-    check_passive(&cx.enter()?, &[origin_addr.datatype, target.datatype], target.rank, win)?;
+    check_epoch(cx, &[origin_addr.datatype, target.datatype], target.rank, win)?;
     accumulate(cx, origin_addr, target, op, win)?;
     access::request(&mut cx.enter()?, target.rank, win)
 }
@@ -237,7 +237,7 @@ pub fn rget_accumulate(
     access::check_op(op)?;
     // MPI_NO_OP does not use the origin.
     let origin = if op == MPI_NO_OP { target.datatype } else { origin_addr.datatype };
-    check_passive(&cx.enter()?, &[origin, result_addr.datatype, target.datatype], target.rank, win)?;
+    check_epoch(cx, &[origin, result_addr.datatype, target.datatype], target.rank, win)?;
     get_accumulate(cx, origin_addr, result_addr, target, op, win)?;
     access::request(&mut cx.enter()?, target.rank, win)
 }

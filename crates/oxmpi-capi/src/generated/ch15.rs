@@ -318,7 +318,7 @@ entry! {
 entry! {
     MPI_File_read_all_end PMPI_File_read_all_end oxmpi_File_read_all_end(fh: File, buf: *mut c_void,
         status: *mut Status) -> c_int
-        => call(Fun::FileReadAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::Read,
+        => call(Fun::FileReadAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::Read, buf,
             OutStatus::new(status)))
 }
 
@@ -374,7 +374,7 @@ entry! {
     MPI_File_read_at_all_end PMPI_File_read_at_all_end oxmpi_File_read_at_all_end(fh: File, buf: *mut c_void,
         status: *mut Status) -> c_int
         => call(Fun::FileReadAtAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::ReadAt,
-            OutStatus::new(status)))
+            buf, OutStatus::new(status)))
 }
 
 entry! {
@@ -413,7 +413,7 @@ entry! {
     MPI_File_read_ordered_end PMPI_File_read_ordered_end oxmpi_File_read_ordered_end(fh: File, buf: *mut c_void,
         status: *mut Status) -> c_int
         => call(Fun::FileReadOrderedEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh,
-            SplitAccess::ReadOrdered, OutStatus::new(status)))
+            SplitAccess::ReadOrdered, buf, OutStatus::new(status)))
 }
 
 entry! {
@@ -522,7 +522,7 @@ entry! {
     MPI_File_write_all_end PMPI_File_write_all_end oxmpi_File_write_all_end(fh: File, buf: *const c_void,
         status: *mut Status) -> c_int
         => call(Fun::FileWriteAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::Write,
-            OutStatus::new(status)))
+            buf.cast_mut(), OutStatus::new(status)))
 }
 
 entry! {
@@ -577,7 +577,7 @@ entry! {
     MPI_File_write_at_all_end PMPI_File_write_at_all_end oxmpi_File_write_at_all_end(fh: File, buf: *const c_void,
         status: *mut Status) -> c_int
         => call(Fun::FileWriteAtAllEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh, SplitAccess::WriteAt,
-            OutStatus::new(status)))
+            buf.cast_mut(), OutStatus::new(status)))
 }
 
 entry! {
@@ -616,7 +616,7 @@ entry! {
     MPI_File_write_ordered_end PMPI_File_write_ordered_end oxmpi_File_write_ordered_end(fh: File, buf: *const c_void,
         status: *mut Status) -> c_int
         => call(Fun::FileWriteOrderedEnd, On::File(fh), |cx| file_access::file_access_end(cx, fh,
-            SplitAccess::WriteOrdered, OutStatus::new(status)))
+            SplitAccess::WriteOrdered, buf.cast_mut(), OutStatus::new(status)))
 }
 
 entry! {

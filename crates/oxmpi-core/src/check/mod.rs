@@ -21,6 +21,7 @@ use crate::settings;
 use calls::Data;
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::callers::{CALLERS, callers};
+pub use oxmpi_check::catalogue;
 use oxmpi_check::catalogue::{COLL_ARGS, COLL_NEIGHBORS, Entry, FILE_CONFLICT};
 use oxmpi_check::{Finding, Mode};
 use oxmpi_transport::NodeMemory;

@@ -483,19 +483,24 @@ impl Parcel {
 /// # Safety
 /// As for [`start`], until the access is ended.
 pub unsafe fn begin(call: &Call, access: Access, split: SplitAccess) -> Result<()> {
-    let fh = access.fh;
+    let (fh, buffer) = (access.fh, access.buf.addr());
     // SAFETY: the buffer has the elements of its count and type: this function's condition.
     let request = unsafe { start(call, access)? };
     let mut guard = call.enter()?;
     if check::is_on() {
         guard.bind_buffers(request.0, call.fun);
     }
-    guard.file_mut(fh)?.split = Some(Split { access: split, request });
+    guard.file_mut(fh)?.split = Some(Split { access: split, request, buffer });
     Ok(())
 }
 
-/// Ends a split collective access.
-pub fn end(call: &Call, fh: Handle, split: SplitAccess, status: OutStatus) -> Result<()> {
-    let request = call.enter()?.file_mut(fh)?.end_split(split)?;
+/// Ends a split collective access. The buffer at `address` shall be the one that it has begun with.
+pub fn end(call: &Call, fh: Handle, split: SplitAccess, address: usize, status: OutStatus) -> Result<()> {
+    let mut guard = call.enter()?;
+    let Split { request, buffer, .. } = guard.file_mut(fh)?.end_split(split)?;
+    if check::is_on() && address != buffer {
+        checked::tell_other_buffer(call, &guard, fh, split);
+    }
+    drop(guard);
     wait(call, &Cell::new(request), status)
 }

@@ -7,9 +7,13 @@ use oxmpi_abi::handle::File as Handle;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::check;
 use oxmpi_core::check::buffers::Use;
-use oxmpi_datatype::Source;
+use oxmpi_core::check::catalogue::{FILE_SPLIT, FILE_VIEW, REQ_ACTIVE};
+use oxmpi_core::file::SplitAccess;
+use oxmpi_core::request::{Active, Body};
+use oxmpi_datatype::{Datatype as Type, Source};
 use oxmpi_io::View;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// An access is about to use its buffer.
 ///
@@ -25,7 +29,7 @@ pub(super) unsafe fn propose(call: &Call, guard: &mut Guard, access: &Access, st
 }
 
 /// A process that has used more separate ranges is not compared.
-const MOST_RANGES: usize = 16;
+const MOST_RANGES: usize = 32;
 
 /// A process writes or reads so many bytes of the file at an offset of its view.
 #[cold]
@@ -34,20 +38,58 @@ pub(super) fn note_access(guard: &mut Guard, access: &Access, view: &View, start
     // Accesses at the shared file pointer never meet; in atomic mode one comes after the other.
     // Where a barrier lies between them, reads and writes of other processes work although the standard wants more.
     let is_compared = access.writes || check::is_strict();
+    if let (At::Shared | At::Ordered, Some(other)) = (&access.at, file.other_view.take()) {
+        let text = format!(
+            "an access at the shared file pointer of {}, while this rank has another view of the file than rank {other}",
+            file.describe()
+        );
+        return check::tell(guard.engine.node(), &FILE_VIEW, text);
+    }
     if !is_compared || file.atomic || bytes == 0 || !matches!(access.at, At::Offset(_) | At::Own) {
         return;
     }
-    let range = match view.byte_offset(start).map(u64::try_from) {
-        Ok(Ok(from)) if view.is_dense() => from..from.saturating_add(bytes as u64),
-        // Pieces with gaps are not followed.
-        _ => return,
-    };
     let used = if access.writes { &mut file.written } else { &mut file.read };
     if let Some(ranges) = used {
-        add(ranges, range);
-        if ranges.len() > MOST_RANGES {
+        let is_whole = view.pieces(start, bytes, MOST_RANGES, |range| add(ranges, range));
+        if !is_whole || ranges.len() > MOST_RANGES {
             *used = None;
         }
+    }
+}
+
+/// All processes have set their views. Collective.
+#[cold]
+pub(super) fn compare_views(call: &Call, guard: &mut Guard, fh: Handle) {
+    let Ok(file) = guard.file(fh) else { return };
+    let view = &file.view;
+    let shape = |of: &Arc<Type>| of.classes().whole().map_or(0, |hash| hash | 1).wrapping_add(of.extent() as u64);
+    // A filetype without gaps shows all bytes, however it is made.
+    let gaps = if view.is_dense() { 0 } else { shape(&view.filetype) };
+    let own = [view.disp as u64, view.etype.extent() as u64, gaps];
+    let Ok(all) = gather(call, guard, Among::File(fh), own) else { return };
+    if let Ok(file) = guard.file_mut(fh) {
+        file.other_view = all.iter().position(|theirs| *theirs != own);
+    }
+}
+
+/// A split collective access ends with another buffer than it has begun with.
+#[cold]
+pub(super) fn tell_other_buffer(call: &Call, guard: &Guard, fh: Handle, split: SplitAccess) {
+    let Ok(file) = guard.file(fh) else { return };
+    let text = format!("{} on {} with another buffer than {}_begin", call.fun.name(), file.describe(), split.name());
+    check::tell(guard.engine.node(), &FILE_SPLIT, text);
+}
+
+/// A file is about to be closed.
+#[cold]
+pub(super) fn tell_open_requests(guard: &Guard, fh: Handle) {
+    let Ok(file) = guard.file(fh) else { return };
+    let of_file = |body: &Body| matches!(body, Body::Once(Active::File(access)) if access.file == fh);
+    let handles = guard.requests.iter().filter(|(_, request)| of_file(&request.body)).map(|(handle, _)| handle);
+    for handle in handles.collect::<Vec<usize>>() {
+        let fun = check::origins::of(handle).map_or("an access", |origin| origin.fun.name());
+        let text = format!("MPI_File_close of {} while the request of {fun} is not complete", file.describe());
+        check::tell(guard.engine.node(), &REQ_ACTIVE, text);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::agree::{Among, agree, note_call, participants, tell};
 use super::buffering::{free, settle};
-use super::checked::compare_accesses;
+use super::checked::{compare_accesses, tell_open_requests};
 use crate::comm::{check_intra, key_of, run_agreement};
 use crate::rma::map_together;
 use oxmpi_abi::constants::*;
@@ -101,6 +101,7 @@ pub fn open(call: &Call, guard: &mut Guard, comm: Comm, args: Result<OpenArgs>) 
         split: None,
         written: check::is_on().then(Vec::new),
         read: check::is_on().then(Vec::new),
+        other_view: None,
     })?;
     settle(call, guard, fh)?;
     Ok(fh)
@@ -132,6 +133,9 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
     let file = guard.file(fh)?;
     let (among, io, rank) = (Among::File(fh), Arc::clone(&file.io), file.comm.rank);
     let idle = file.check_idle();
+    if check::is_on() {
+        tell_open_requests(&guard, fh);
+    }
     // A program that has not completed them, or freed their requests, may not lose their data.
     call.wait(&mut guard, &InBackground, |process| (!process.has_file_tasks(fh)).then_some(()))?;
     let met = agree(call, &mut guard, among, idle, []);

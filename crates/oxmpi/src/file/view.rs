@@ -2,11 +2,13 @@
 
 use super::agree::{Among, agree, tell_pointer};
 use super::buffering::settle;
+use super::checked::compare_views;
 use super::{datarep, hints};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Datatype, File as Handle};
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::check;
 use oxmpi_core::info::Info;
 use oxmpi_datatype::Datatype as Type;
 use oxmpi_io::{Representation, View};
@@ -97,5 +99,8 @@ pub fn set(call: &Call, fh: Handle, args: ViewArgs) -> Result<()> {
     file.view = Arc::new(view);
     file.position = 0;
     hints::update(&mut file.hints, &hints)?;
+    if check::is_on() {
+        compare_views(call, &mut guard, fh);
+    }
     settle(call, &mut guard, fh)
 }
