@@ -1,7 +1,7 @@
 //! What the library notes for `--check` around calls, and the names of objects in errors.
 
 use crate::args::Array;
-use crate::call::{Call, On};
+use crate::call::{Call, Guard, On};
 use crate::check::calls::{Data, Own};
 use crate::check::{self, buffers, origins};
 use crate::library::Library;
@@ -111,10 +111,15 @@ impl Call<'_> {
         if !check::is_on() {
             return;
         }
-        if let Ok(mut guard) = self.enter()
-            && guard.comm(comm).is_ok_and(|found| !found.is_inter())
-        {
-            guard.note_collective(comm, Own::with_arguments(self.fun, arguments()));
+        if let Ok(mut guard) = self.enter() {
+            self.note_in(&mut guard, comm, arguments());
+        }
+    }
+
+    /// The same in a call that has entered, with arguments that all ranks must give alike.
+    pub fn note_in(&self, guard: &mut Guard, comm: Comm, arguments: Data) {
+        if guard.comm(comm).is_ok_and(|found| !found.is_inter()) {
+            guard.note_collective(comm, Own::with_arguments(self.fun, arguments));
         }
     }
 }

@@ -9,6 +9,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, Group as GroupHandle, Info as InfoHandle, Request};
 use oxmpi_abi::{Result, bail};
 use oxmpi_core::attributes::{Attributes, Object};
+use oxmpi_core::check::{self, calls::Data};
 use oxmpi_core::contexts::{self, NOT_YET, SplitArgs};
 use oxmpi_core::group::Group;
 use oxmpi_core::request::Active;
@@ -169,9 +170,19 @@ fn part_of(guard: &Guard, comm: &Made, group: GroupHandle) -> Result<(Ranks, Opt
     Ok((found.ranks().clone(), found.rank_of(comm::own_peer(guard))))
 }
 
+/// The ranks that the members of a group have in a communicator.
+fn group_in(guard: &Guard, comm: Comm, group: GroupHandle) -> Result<Vec<i64>> {
+    let all = Group::new(guard.comm(comm)?.local_group().clone(), None);
+    let rank_of = |process| all.rank_of(process).map_or(-1, |rank| rank as i64);
+    Ok(guard.group(group)?.iter().map(rank_of).collect())
+}
+
 pub fn comm_create(cx: &Call, comm: Comm, group: GroupHandle) -> Result<Comm> {
-    cx.note(comm);
     let mut guard = cx.enter()?;
+    if check::is_on() {
+        let members = group_in(&guard, comm, group)?;
+        cx.note_in(&mut guard, comm, Data::group(&members));
+    }
     let found = guard.comm(comm)?;
     let (ranks, rank) = part_of(&guard, found, group)?;
     let handle = if found.is_inter() {

@@ -11,6 +11,7 @@ use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::Comm;
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::ids::Rank;
+use oxmpi_core::check::{self, calls::Data};
 use oxmpi_core::topology::cart::Cart;
 use oxmpi_core::topology::graph::{self, Graph};
 use oxmpi_core::topology::order::{self, Position, new_rank};
@@ -192,6 +193,10 @@ pub fn graph_create(
     let mut guard = cx.enter()?;
     let found = guard.comm(comm_old)?;
     let graph = graph_for(found, indx, edges)?;
+    if check::is_on() {
+        let numbers = graph.index().iter().chain(graph.edges()).map(|&number| i64::from(number));
+        cx.note_in(&mut guard, comm_old, Data::arguments(&numbers.collect::<Vec<i64>>()));
+    }
     let order = order::for_graph(nnodes as usize, &graph.links(), &positions(&guard, comm_old, reorder)?);
     create_first(cx, &mut guard, comm_old, nnodes as usize, order.as_deref(), Topology::Graph(graph))
 }

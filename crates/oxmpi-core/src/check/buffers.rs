@@ -3,13 +3,13 @@
 //!
 //! A call proposes its buffers before it starts; they become pending when its request gets a handle. Whether a request is
 //! still active is asked of the request itself, so a buffer is never thought to be pending for too long. Contiguous buffers
-//! are compared with others. Their bytes, and those of other buffers, are hashed: all of a short one, samples of a long one.
+//! are compared with others, and those with few pieces. Their bytes, and those of other buffers, are hashed: all of a short one, samples of a long one.
 
 use super::message::Expected;
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::callers::CALLERS;
 use oxmpi_base::watchpoint::Watchpoint;
-use oxmpi_datatype::Source;
+use oxmpi_datatype::{Cursor, Source};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -51,14 +51,19 @@ impl Use {
         Use::new(self.fun, self.buffer.clone(), self.writes, self.expected.clone())
     }
 
-    /// Watches the first bytes while the library writes there.
+    /// Watches the first bytes and the last ones while the library writes there.
     pub(crate) fn watch(&mut self, most: usize) {
-        let Some((mut start, end)) = self.range().filter(|_| self.writes) else { return };
-        while self.watched.len() < most
-            && let Some((watched, bytes)) = Watchpoint::new(start, end - start)
-        {
+        let Some((mut start, mut end)) = self.range().filter(|_| self.writes) else { return };
+        while self.watched.len() < most {
+            let is_last = self.watched.len() % 2 == 1;
+            let at = if is_last { start.max(end.saturating_sub(1) / WORD * WORD) } else { start };
+            let Some((watched, bytes)) = Watchpoint::new(at, end - at) else { return };
             self.watched.push(watched);
-            start += bytes;
+            if is_last {
+                end = at;
+            } else {
+                start += bytes;
+            }
         }
     }
 
@@ -74,10 +79,20 @@ impl Use {
     }
 
     pub(crate) fn overlaps(&self, other: &Use) -> bool {
-        match (self.range(), other.range()) {
-            (Some(one), Some(two)) => one.0 < two.1 && two.0 < one.1,
-            _ => false,
+        if let (Some(one), Some(two)) = (self.range(), other.range()) {
+            return one.0 < two.1 && two.0 < one.1;
         }
+        let (Some(ours), Some(theirs)) = (self.pieces(), other.pieces()) else { return false };
+        common(ours, theirs)
+    }
+
+    /// The same if they are not, in ascending order; `None` if there are very many.
+    fn pieces(&self) -> Option<Vec<(usize, usize)>> {
+        let mut pieces = Vec::new();
+        let known = Cursor::new().iovecs(&self.buffer, &mut pieces, MOST_PIECES, usize::MAX);
+        pieces.iter_mut().for_each(|piece| piece.1 += piece.0);
+        pieces.sort_unstable();
+        (known == self.buffer.len()).then_some(pieces)
     }
 
     pub(crate) fn what(&self) -> String {
@@ -87,6 +102,21 @@ impl Use {
     pub(crate) fn verb(&self) -> &'static str {
         if self.writes { "writes" } else { "reads" }
     }
+}
+
+/// With more pieces buffers with gaps are not compared.
+const MOST_PIECES: usize = 256;
+
+/// The bytes of a watchpoint.
+const WORD: usize = 8;
+
+/// Whether two lists of ranges in ascending order have a common byte.
+fn common(one: Vec<(usize, usize)>, two: Vec<(usize, usize)>) -> bool {
+    let mut rest = two.into_iter().peekable();
+    one.into_iter().any(|(from, to)| {
+        while rest.next_if(|other| other.1 <= from).is_some() {}
+        rest.peek().is_some_and(|other| other.0 < to)
+    })
 }
 
 /// The buffer of a one-sided access that is not complete at its origin.
@@ -152,3 +182,17 @@ pub fn withdraw() {
 
 /// With more operations under way buffers are not compared: that would take too long.
 pub(crate) const MOST: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_with_gaps_have_common_bytes_or_not() {
+        let columns = |first: usize| (0..4).map(|row| (first + 10 * row, first + 10 * row + 3)).collect::<Vec<_>>();
+        assert!(!common(columns(0), columns(3)) && !common(columns(3), columns(0)));
+        assert!(common(columns(0), columns(2)) && common(columns(22), columns(0)));
+        assert!(!common(columns(0), vec![(3, 10), (13, 20)]) && common(columns(0), vec![(13, 21)]));
+        assert!(!common(Vec::new(), columns(0)) && !common(columns(40), columns(0)));
+    }
+}

@@ -64,10 +64,20 @@ impl Data {
         Data { hash: (hash as u32 ^ (hash >> 32) as u32) | 1, bytes: 0, name: ARGUMENTS }
     }
 
+    /// The members of a group. Ranks may give different groups if those have no common member.
+    pub fn group(members: &[i64]) -> Data {
+        match members.iter().min() {
+            Some(&first) => Data { bytes: u32::try_from(first + 1).unwrap_or(0), ..Data::arguments(members) },
+            None => Data::NONE,
+        }
+    }
+
     /// What is wrong when the other end has this data.
     pub(super) fn differs(self, other: Data) -> Option<&'static Entry> {
-        if self.name == ARGUMENTS && other.name == ARGUMENTS {
-            return (self.hash != other.hash).then_some(&COLL_ARGS);
+        if self.name == ARGUMENTS || other.name == ARGUMENTS {
+            let both = self.name == other.name;
+            // Groups with another first member have perhaps nothing in common.
+            return (both && self.hash != other.hash && self.bytes == other.bytes).then_some(&COLL_ARGS);
         }
         if self.bytes != other.bytes {
             return Some(&COLL_COUNT);
@@ -293,6 +303,9 @@ mod tests {
             grid(&[2, 3]).differs(grid(&[2, 3])).is_none()
                 && grid(&[2]).differs(Facts { data: Data::NONE, ..facts }).is_none()
         );
+        let group = |members: &[i64]| Facts { data: Data::group(members), ..facts };
+        assert_eq!(group(&[0, 1]).differs(group(&[1, 0])).map(|entry| entry.name), Some("OX-COLL-ARGS"));
+        assert!(group(&[0, 1]).differs(group(&[2, 3])).is_none() && group(&[0]).differs(group(&[])).is_none());
         let blocks = |lengths: u64| Facts { data: data(INT, 5).with(lengths << 32), ..facts };
         assert_eq!(
             blocks(7).differs(blocks(8)).map(|entry| entry.name),

@@ -3,6 +3,7 @@
 use super::finish;
 use super::recv::incoming;
 use super::send::outgoing;
+use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Error, Result};
 use oxmpi_core::args::{OutStatus, SourceArg, TargetArg};
@@ -146,6 +147,12 @@ fn start_replacing(
     let (send, route) = outgoing(guard, buf.as_source(), dest, sendtag, comm)?;
     let expected = guard.expected_by(cx.fun, comm, &buf);
     let into = incoming(guard, buf, source, recvtag, comm)?;
+    if check::is_on() {
+        // What is sent was copied: the call only writes afterwards.
+        let used = into.1.is_some() || route.is_some();
+        let uses = used.then(|| Use::writes(cx.fun, (*into.0).clone()));
+        guard.propose_buffers(uses.into_iter().collect(), cx.fun == Fun::IsendrecvReplace);
+    }
     let (send, kept) = keep_copy(&send);
     Ok(start_exchange(guard, (send, route), into, expected, kept))
 }
