@@ -1,7 +1,7 @@
 // ranks: 2
 // launch: --check=error
 // expect-exit: 122
-// expect-stderr: OX-FILE-SPLIT: ranks 0-1: MPI_File_write_at_all_end on
+// expect-stderr: OX-FILE-SPLIT: ranks 0,1: MPI_File_write_at_all_end on
 #include <mpi.h>
 
 int main(int argc, char **argv) {

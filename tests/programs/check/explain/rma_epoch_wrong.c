@@ -1,7 +1,7 @@
 // ranks: 2
 // launch: --check=strict,error
 // expect-exit: 122
-// expect-stderr: OX-RMA-EPOCH: ranks 0-1: MPI_Rput on a window
+// expect-stderr: OX-RMA-EPOCH: ranks 0,1: MPI_Rput on a window
 #include <mpi.h>
 
 int main(int argc, char **argv) {
