@@ -17,6 +17,8 @@ int main(int argc, char **argv) {
     OK(MPI_File_read_at(file, 4 * dead, &got, 1, MPI_INT, MPI_STATUS_IGNORE));
     CHECK_EQ(got, dead + 5);
     OK(MPI_File_write_at(file, 4 * rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    FAILS(MPI_File_write_at_all(file, 4 * rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE), PROC_FAILED);
+    FAILS(MPI_File_read_all(file, &got, 1, MPI_INT, MPI_STATUS_IGNORE), PROC_FAILED);
     FAILS(MPI_File_set_size(file, 100), PROC_FAILED);
     MPI_File_close(&file);
     CHECK(file == MPI_FILE_NULL);

@@ -169,7 +169,13 @@ impl Access {
 /// Checks an access and takes its position. The outer error is one of a call that all processes make
 /// together.
 fn begin_access(call: &Call, guard: &mut Guard, access: &Access) -> Result<(Result<Prepared>, i64)> {
-    guard.file(access.fh)?.comm.check_not_revoked()?;
+    if access.together {
+        // The processes may have nothing to say to each other, so that no wait would notice it.
+        guard.look_for_news();
+        guard.file(access.fh)?.comm.check_whole()?;
+    } else {
+        guard.file(access.fh)?.comm.check_not_revoked()?;
+    }
     let shared = Arc::clone(&guard.file(access.fh)?.shared);
     if access.together {
         note_call(call, guard, access.fh);
