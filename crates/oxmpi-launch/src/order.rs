@@ -24,6 +24,8 @@ use crate::sys;
 
 /// The most agents that one process starts, if the user does not say it.
 const FAN_OUT: usize = 32;
+/// The same where the job goes on after failures: a host that starts others takes them along when it is lost.
+const FAN_OUT_GOING_ON: usize = 512;
 /// After so many seconds of silence from above, an agent ends its ranks.
 const HOST_TIMEOUT: u32 = 6;
 
@@ -80,7 +82,8 @@ impl Plan {
         // A check wants to know of each host by itself, also behind one that cannot be reached; agents that are started
         // all at once are all below `mpirun`.
         let is_flat = settings.check_hosts || launcher.step.is_some();
-        let fan_out = if is_flat { hosts.len() } else { cluster.fan_out.unwrap_or(FAN_OUT) };
+        let usual = if settings.keep_going { FAN_OUT_GOING_ON } else { FAN_OUT };
+        let fan_out = if is_flat { hosts.len() } else { cluster.fan_out.unwrap_or(usual) };
         let below_of = |nodes: &[u32]| -> Vec<Below> {
             let below = |nodes: Vec<u32>| Below { node: nodes[0], host: hosts[nodes[0] as usize].clone(), nodes };
             tree::branches(nodes, fan_out).into_iter().map(below).collect()
@@ -292,6 +295,14 @@ mod tests {
         assert_eq!(below(&plan.orders[0].below), [vec![1, 2], vec![3]]);
         assert_eq!(below(&plan.orders[1].below), [vec![2]]);
         assert!(plan.orders[6].below.is_empty());
+    }
+
+    #[test]
+    fn a_job_that_goes_on_has_no_hosts_behind_others() {
+        let below = |line: &str| plan(line).below.iter().map(|below| below.nodes.len()).max();
+        assert_eq!(below("--pretend-hosts 70 -n 70 true"), Some(3));
+        assert_eq!(below("--pretend-hosts 70 --with-ft ulfm -n 70 true"), Some(1));
+        assert_eq!(below("--pretend-hosts 70 --with-ft ulfm --fan-out 2 -n 70 true"), Some(35));
     }
 
     #[test]

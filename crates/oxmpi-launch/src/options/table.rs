@@ -362,7 +362,7 @@ pub const GROUPS: [Group; 7] = [
                 Key::FanOut,
                 &["fan-out"],
                 &["N"],
-                "mpirun and each host start programs on at most N further hosts (default: 32)",
+                "mpirun and each host start programs on at most N further hosts (default: 32; 512 with --with-ft)",
             ),
             spec(Key::Prefix, &["prefix"], &["DIR"], "OxMPI is in DIR on the other hosts"),
             spec(
