@@ -188,6 +188,7 @@ impl Process {
             }
         }
         named.extend(self.messages.iter().map(|(_, (_, message, _))| message.from()));
+        self.take_vote_mail();
         let left = self.engine.leave_jobs(&named);
         self.forget_jobs(left);
     }

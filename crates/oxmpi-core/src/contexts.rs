@@ -64,9 +64,13 @@ pub const NOT_YET: u32 = 6;
 /// have connected.
 pub const PORTS: u32 = 8;
 
+/// For votes by messages (`votes/talk.rs`), with this tag.
+pub const VOTES: u32 = 10;
+pub const VOTE_TAG: i32 = -10;
+
 /// Counter values below this are never drawn: on process 0 they are the contexts of the world, of
-/// `MPI_COMM_SELF`, [`MEETING`], [`NOT_YET`] and [`PORTS`].
-const FIRST: u32 = 5;
+/// `MPI_COMM_SELF`, [`MEETING`], [`NOT_YET`], [`PORTS`] and [`VOTES`].
+const FIRST: u32 = 6;
 
 /// Debug builds wrap around soon, so that tests see contexts reused.
 const MOST_BITS: u32 = if cfg!(debug_assertions) { 17 } else { 30 };

@@ -26,7 +26,7 @@ use crate::pending_comm::PendingComm;
 use crate::ranks::Ranks;
 use crate::request::{Body, Promise, Request};
 use crate::resting::Published;
-use crate::votes::{OldPlace, Vote};
+use crate::votes::{OldPlace, Vote, VoteMail};
 use crate::wait::debugger::wait_for_debugger;
 use crate::window::Win;
 use oxmpi_abi::constants::*;
@@ -61,6 +61,7 @@ mod messages;
 mod objects;
 mod pending;
 mod progress;
+mod votes_by_messages;
 mod votes_on_nodes;
 mod voting;
 
@@ -149,6 +150,8 @@ pub struct Process {
     pub(crate) votes: Vec<Vote>,
     /// How many votes there were among members on several nodes, by the context and a hash of the members.
     pub(crate) votes_on_nodes: BTreeMap<(u32, u64), u64>,
+    /// Messages of votes that have come.
+    pub(crate) vote_mail: VoteMail,
     /// This process has had a place for its votes.
     pub(crate) has_voted: bool,
     /// Places of votes that other processes may still read.
@@ -286,6 +289,7 @@ impl Process {
             failures: Failures::default(),
             votes: Vec::new(),
             votes_on_nodes: BTreeMap::new(),
+            vote_mail: VoteMail::default(),
             has_voted: false,
             old_places: Vec::new(),
             polls: Polls::default(),

@@ -10,15 +10,19 @@
 //! which its writer begins after vote `s + 1`, and that needs the ballots `s + 1` of all living members, which have read all
 //! they need of vote `s` by then. A process that dies counts or does not, depending on one store, the number of its line.
 //!
-//! Members on several nodes cannot read each other's lines. They send their ballots to `mpirun`, which puts ballots and deaths
-//! into one order, and gives all of them the same ballots (`process/votes_on_nodes.rs`).
+//! Members on several nodes cannot read each other's lines. Those of one job send their ballots to `mpirun`, which puts ballots and
+//! deaths into one order, and gives all of them the same ballots (`process/votes_on_nodes.rs`). Members of several jobs that are
+//! not all on one machine send messages to each other (`votes/talk.rs`).
 
 use crate::contexts::Proposal;
+use crate::engine::OpId;
 use crate::request::Promise;
 use oxmpi_abi::handle;
 use oxmpi_base::ids::Peer;
 pub use oxmpi_base::votes::{Ballot, JOBS};
-use oxmpi_boot::requests::SentBallot;
+use oxmpi_boot::requests::{SentBallot, VoteId};
+use oxmpi_datatype::OwnedBytes;
+use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -137,14 +141,40 @@ pub struct Vote {
     pub(crate) members: Arc<[Member]>,
     /// This process among them.
     pub(crate) own: usize,
-    /// A hash of the members, if they are on several nodes: then `mpirun` collects the ballots.
-    pub(crate) on_nodes: Option<u64>,
+    pub(crate) way: Way,
     /// Its number, once it has begun.
     pub(crate) seq: Option<u64>,
     pub(crate) ballot: Ballot,
     pub(crate) said: Vec<Option<Said>>,
     pub(crate) aim: Aim,
     pub(crate) promise: Promise,
+}
+
+/// How the members hear of each other's ballots.
+pub(crate) enum Way {
+    /// All lines are in memory of this process.
+    Here,
+    /// `mpirun` collects the ballots. A hash of the members tells the vote from others.
+    ByMpirun(u64),
+    /// By messages. The conversation of the vote that has begun.
+    ByMessages(u64, Option<Box<Conversation>>),
+}
+
+/// A vote by messages.
+pub(crate) struct Conversation {
+    pub talk: talk::Talk,
+    /// Messages that are not sent yet, and to whom.
+    pub sending: Vec<(usize, OpId)>,
+    pub result: Option<Vec<talk::Heard>>,
+}
+
+/// Messages of votes that this process has not looked at.
+#[derive(Default)]
+pub(crate) struct VoteMail {
+    pub arriving: Vec<(OpId, Peer, OwnedBytes)>,
+    pub kept: BTreeMap<VoteId, Vec<(Peer, talk::Message)>>,
+    /// The last vote that is over, by the context and a hash of the members.
+    pub over: BTreeMap<(u32, u64), u64>,
 }
 
 pub(crate) enum Aim {
@@ -177,6 +207,8 @@ pub struct OldPlace {
     pub(crate) context: u32,
     pub(crate) members: Vec<Peer>,
 }
+
+pub mod talk;
 
 #[cfg(test)]
 mod node_tests;

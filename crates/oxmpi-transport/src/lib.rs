@@ -54,6 +54,6 @@ pub use oxmpi_base::cma::{MAX_PIECES, Piece};
 pub use oxmpi_base::ids::{Peer, Slot};
 pub use packet::{
     ASK_CALL, CALL_RECORD, CONTROL_WORDS, EAGER, Head, INLINE_BYTES, MORE, OFFER, PART_UNIT, Packet, PacketSize,
-    SIGNATURE, TELL_CALL,
+    REVOKED, SIGNATURE, TELL_CALL,
 };
 pub use table::PeerTable;

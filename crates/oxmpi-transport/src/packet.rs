@@ -50,6 +50,9 @@ pub const CALL_RECORD: u8 = 12;
 /// revoked. Body: 0, the receiver's operation, the class of the error.
 pub const CUT: u8 = 13;
 
+/// A context that both processes have was revoked. Body: the context.
+pub const REVOKED: u8 = 14;
+
 /// Bytes of a [`Head`] in a packet, without kind and flags, which travel in the cell's word.
 pub(crate) const HEAD_BYTES: usize = 16;
 

@@ -1,5 +1,4 @@
 // ranks: 1 2 4
-// one-host: on several hosts revoking needs --with-ft
 // A job that does not go on after failures: it says so, and the functions work where nobody has failed.
 #include "ft.h"
 

@@ -4,24 +4,25 @@
 //! part, is dropped. Sends to it end at once from then on: its queue begins with [`Queued::Ended`] for ever.
 
 use super::ops::{Op, OpId};
-use super::{Assembly, Engine, Messages, Queued, recv, send};
+use super::{Arrived, Assembly, Engine, Messages, Queued, recv, send};
 use crate::matching::{MessageId, Pattern};
 use oxmpi_abi::Error;
-use oxmpi_transport::transfer::Quiet;
-use oxmpi_transport::{Ended, Peer};
+use oxmpi_transport::transfer::{Control, Quiet};
+use oxmpi_transport::{Ended, Peer, REVOKED};
 
 impl Engine {
     /// The deaths and revoked contexts that are new. Everything that the processes had sent has been taken.
     #[cold]
     pub fn take_news(&mut self) -> (Vec<(Peer, Ended)>, Vec<u32>) {
         self.messages.has_news = false;
-        if !self.node().has_news() {
+        if !self.node().has_news() && self.messages.revoked.is_empty() {
             return (Vec::new(), Vec::new());
         }
         // A rank that reads an entry of the log also sees what the process of that entry has sent.
         let ended = self.node_mut().take_deaths();
         self.drain_all();
-        let revoked = self.node_mut().take_revoked();
+        let mut revoked = self.node_mut().take_revoked();
+        revoked.append(&mut self.messages.revoked);
         self.messages.has_news = false;
         (ended, revoked)
     }
@@ -43,6 +44,17 @@ impl Messages {
     #[inline]
     pub fn has_news(&self) -> bool {
         self.has_news
+    }
+
+    /// Tells a process whose memory is not here that a context was revoked.
+    pub(crate) fn tell_revoked(&mut self, peer: Peer, context: u32) {
+        self.tell(peer, Control::new(REVOKED, [context.into(), 0, 0, 0]));
+    }
+
+    pub(super) fn arrive_revoked(&mut self, context: u32) -> Arrived {
+        self.revoked.push(context);
+        self.has_news = true;
+        Arrived::Done(true)
     }
 
     /// Whether nothing is sent to a peer any more.

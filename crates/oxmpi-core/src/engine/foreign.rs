@@ -40,7 +40,7 @@ impl Engine {
     pub(super) fn see_foreign_senders(&mut self) -> bool {
         self.rx.see_foreign_senders(self.messages.tx.node_mut());
         self.forget_deserted();
-        self.messages.has_news = self.node().has_news() || self.has_broken_links();
+        self.messages.has_news = self.node().has_news() || self.has_broken_links() || !self.messages.revoked.is_empty();
         self.messages.has_news | (self.rx.has_network() && self.progress_network(false))
     }
 

@@ -44,7 +44,7 @@ use oxmpi_datatype::Signature;
 use oxmpi_transport::transfer::{self, Control};
 use oxmpi_transport::{
     ASK_CALL, Armed, CALL_RECORD, EAGER, Incoming, Life, Links, MORE, NodeMemory, OFFER, Outgoing, Packet, Peer,
-    PeerTable, SIGNATURE, TELL_CALL,
+    PeerTable, REVOKED, SIGNATURE, TELL_CALL,
 };
 use std::collections::VecDeque;
 use std::mem::offset_of;
@@ -106,6 +106,8 @@ pub struct Messages {
     told: u64,
     /// Processes have ended, or contexts were revoked, and the caller has not been told.
     has_news: bool,
+    /// Contexts of which others have said so in a message.
+    revoked: Vec<u32>,
 }
 
 impl Deref for Engine {
@@ -181,6 +183,7 @@ impl Engine {
             call_records: Vec::new(),
             told: 0,
             has_news: false,
+            revoked: Vec::new(),
         };
         Engine {
             rx,
@@ -339,6 +342,10 @@ impl Messages {
             transfer::CLAIMED | transfer::STREAM | transfer::WITHDRAWN => self.arrive_answer(peer, packet),
             transfer::WITHDRAW => self.arrive_withdraw(peer, packet),
             transfer::CUT => self.arrive_cut(peer, packet),
+            REVOKED => match u32::try_from(packet.word(0)) {
+                Ok(context) => self.arrive_revoked(context),
+                Err(_) => Arrived::Wrong("it revokes a context that cannot be"),
+            },
             ASK_CALL => self.arrive_question(peer, packet),
             TELL_CALL => self.arrive_call(peer, packet),
             SIGNATURE => {

@@ -30,7 +30,10 @@ impl Process {
             self.progress_runs();
         }
         for context in revoked {
-            self.note_revoked(context);
+            if !self.failures.revoked.contains(&context) {
+                self.note_revoked(context);
+                self.pass_on_revocation(context);
+            }
         }
         for &(peer, how) in &ended {
             let error = died(self.engine.node(), peer, None);
@@ -49,7 +52,7 @@ impl Process {
 
     /// The same if there are any.
     pub fn look_for_news(&mut self) {
-        if self.engine.node().has_news() {
+        if self.engine.node().has_news() || self.engine.has_news() {
             self.handle_news();
         }
     }
@@ -310,31 +313,50 @@ impl Process {
     /// Revokes a context for some processes; `is_shared`: others than this one have it.
     pub fn revoke_context(&mut self, context: u32, members: impl Iterator<Item = Peer>, is_shared: bool) -> Result<()> {
         let members: Vec<Peer> = members.collect();
-        let node = self.engine.node();
-        let is_on_hosts = members.iter().any(|member| node.home(*member).is_none());
-        if is_on_hosts && !node.goes_on() {
-            bail!(
-                MPI_ERR_UNSUPPORTED_OPERATION,
-                "it has members on several hosts: to revoke it there needs mpirun --with-ft ulfm"
-            );
-        }
-        if is_on_hosts && members.iter().any(|member| node.home(*member).is_none() && node.is_foreign(*member)) {
-            bail!(
-                MPI_ERR_UNSUPPORTED_OPERATION,
-                "it cannot be revoked: it has members of several jobs on several hosts"
-            );
-        }
-        if is_on_hosts {
-            self.revoke_on_hosts(context)?;
-        }
-        let node = self.engine.node();
-        if is_shared && !node.revoke(context, members.into_iter()) {
-            bail!(MPI_ERR_NO_SPACE, "too many communicators, windows and files of this job were revoked");
+        if is_shared {
+            self.spread_revocation(context, members)?;
         }
         self.note_revoked(context);
         self.look_for_news();
         self.sweep_runs();
         Ok(())
+    }
+
+    /// Tells the members of a context that it was revoked: in memory, through `mpirun` those of this job on other hosts, and all
+    /// others by messages.
+    fn spread_revocation(&mut self, context: u32, members: Vec<Peer>) -> Result<()> {
+        let node = self.engine.node();
+        let goes_on = node.goes_on();
+        let elsewhere = members.iter().copied().filter(|member| node.home(*member).is_none());
+        let (by_message, by_mpirun): (Vec<Peer>, Vec<Peer>) =
+            elsewhere.partition(|member| node.is_foreign(*member) || !goes_on);
+        let has_room = node.revoke(context, members.into_iter());
+        if !by_mpirun.is_empty() {
+            self.revoke_on_hosts(context)?;
+        }
+        by_message.into_iter().for_each(|member| self.engine.tell_revoked(member, context));
+        if !has_room {
+            bail!(MPI_ERR_NO_SPACE, "too many communicators, windows and files of this job were revoked");
+        }
+        Ok(())
+    }
+
+    /// This process has heard that a context was revoked. Where members are told by messages, it tells them, too: whoever began
+    /// may have ended in the middle.
+    fn pass_on_revocation(&mut self, context: u32) {
+        let window = self.windows.iter().find(|(_, win)| win.context == context);
+        let members: Vec<Peer> = match (window, self.comm_of(context)) {
+            (Some((_, win)), _) => win.group.iter().collect(),
+            (None, Some(comm)) => comm.everybody().iter().collect(),
+            (None, None) => return,
+        };
+        let node = self.engine.node();
+        let is_told_by_message =
+            |member: &Peer| node.home(*member).is_none() && (node.is_foreign(*member) || !node.goes_on());
+        if members.iter().any(is_told_by_message) {
+            // This process knows of it in any case.
+            let _ = self.spread_revocation(context, members);
+        }
     }
 
     /// An error if a window was revoked.

@@ -3,49 +3,23 @@
 //! log of this node already has the ends of those that have said nothing.
 
 use super::Process;
-use crate::comm::Comm;
-use crate::votes::{Member, Said, Vote, heard, sent};
-use oxmpi_abi::constants::MPI_ERR_UNSUPPORTED_OPERATION;
-use oxmpi_abi::{Result, bail};
+use crate::votes::{JOBS, Member, Said, Vote, Way, heard, sent};
 use oxmpi_base::ids::Peer;
 use oxmpi_boot::requests::VoteId;
 
 impl Process {
-    /// An error if some members are on other nodes and `mpirun` cannot collect their ballots.
-    pub(super) fn check_votes_on_nodes(&self, comm: &Comm, members: &[Peer]) -> Result<()> {
+    /// How the members of a vote hear of each other. Each of them comes to the same answer.
+    pub(super) fn way_of(&self, members: &[Member]) -> Way {
         let node = self.engine.node();
-        if members.iter().all(|peer| node.home(*peer).is_some()) {
-            return Ok(());
+        let is_here = members.iter().all(|member| node.home(member.peer).is_some());
+        if is_here && members.iter().all(|member| member.job < JOBS) {
+            return Way::Here;
         }
-        if members.iter().any(|peer| node.is_foreign(*peer)) {
-            bail!(
-                MPI_ERR_UNSUPPORTED_OPERATION,
-                "{} has members of several jobs on several hosts: going on after failures is supported for one job there",
-                comm.describe()
-            );
-        }
-        if !node.goes_on() {
-            bail!(
-                MPI_ERR_UNSUPPORTED_OPERATION,
-                "{} has members on several hosts: there this needs mpirun --with-ft ulfm",
-                comm.describe()
-            );
-        }
-        Ok(())
-    }
-
-    /// A hash of the members by which all of them know the vote, if they are on several nodes.
-    pub(super) fn hash_if_on_nodes(&self, members: &[Member]) -> Option<u64> {
-        let node = self.engine.node();
-        if members.iter().all(|member| node.home(member.peer).is_some()) {
-            return None;
-        }
-        let ranks = self.ranks_of(members);
-        let numbers = ranks.iter().flat_map(|(first, count)| [*first, *count]);
-        Some(
-            numbers
-                .fold(0xcbf2_9ce4_8422_2325, |hash, number| (hash ^ u64::from(number)).wrapping_mul(0x100_0000_01b3)),
-        )
+        let words = members.iter().flat_map(|member| node.id_of(member.peer).words());
+        let hash = words
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, word| (hash ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(29));
+        let is_one_job = members.iter().all(|member| member.job == 0);
+        if is_one_job && node.goes_on() { Way::ByMpirun(hash) } else { Way::ByMessages(hash, None) }
     }
 
     fn ranks_of(&self, members: &[Member]) -> Vec<(u32, u32)> {
@@ -70,9 +44,7 @@ impl Process {
     pub(super) fn cast_on_nodes(&mut self, vote: &mut Vote, members: u64) -> u64 {
         // A rank that has lost a link comes here to go on without the other one.
         self.tell_broken_links();
-        let last = self.votes_on_nodes.entry((vote.context, members)).or_insert(0);
-        *last += 1;
-        let number = *last;
+        let number = self.next_vote(vote.context, members);
         let ballot = sent(&vote.ballot);
         let ranks = self.ranks_of(&vote.members);
         // An agent that cannot be asked has ended, and ends this process.
@@ -81,9 +53,15 @@ impl Process {
         number
     }
 
+    /// The number of the next vote on a context.
+    pub(super) fn next_vote(&mut self, context: u32, members: u64) -> u64 {
+        let last = self.votes_on_nodes.entry((context, members)).or_insert(0);
+        *last += 1;
+        *last
+    }
+
     /// What all members have said, once `mpirun` has told it.
-    pub(super) fn listen_to_nodes(&mut self, vote: &Vote, number: u64) -> Option<Vec<Said>> {
-        let members = vote.on_nodes?;
+    pub(super) fn listen_to_nodes(&mut self, vote: &Vote, members: u64, number: u64) -> Option<Vec<Said>> {
         let ballots = self.take_ballots(VoteId { context: vote.context, members, number })?;
         let ballots = ballots.into_iter().take(vote.members.len()).collect();
         Some(heard(ballots, |member| self.end_of_member(vote, member)))

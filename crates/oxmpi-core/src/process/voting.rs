@@ -21,6 +21,14 @@ use std::sync::atomic::{Ordering, fence};
 /// The library's own votes on a communicator have a number of their own.
 const TWIN: u32 = 1;
 
+/// A vote that is decided.
+pub(super) struct Counted {
+    pub said: Vec<Said>,
+    pub decision: Decision,
+    /// Of a shrink: who is in the new communicator.
+    pub survivors: Vec<bool>,
+}
+
 /// The booth of a process of a job.
 struct Segments<'a> {
     process: &'a Process,
@@ -74,11 +82,6 @@ impl Process {
         self.begin_vote(comm, TWIN, ballot, Aim::Agree(Flag(flag)))
     }
 
-    /// Whether the members of a communicator can vote.
-    pub fn can_vote(&self, comm: handle::Comm) -> bool {
-        self.comm(comm).is_ok_and(|comm| self.members_of(comm).is_ok())
-    }
-
     /// Begins to make a communicator of the members that have not failed; its handle is valid when the promise is complete
     /// (`MPI_COMM_NULL` is to be used instead where it has no members then).
     pub fn begin_shrink(&mut self, handle: handle::Comm) -> Result<(handle::Comm, Promise)> {
@@ -102,16 +105,7 @@ impl Process {
             bail!(MPI_ERR_COMM, "{} has no members yet: its request is not complete", comm.describe());
         }
         let everybody: Vec<Peer> = comm.everybody().iter().collect();
-        self.check_votes_on_nodes(comm, &everybody)?;
         let jobs: BTreeSet<JobId> = everybody.iter().map(|peer| node.id_of(*peer).job).collect();
-        if jobs.len() > JOBS {
-            bail!(
-                MPI_ERR_UNSUPPORTED_OPERATION,
-                "{} has processes of {} jobs; {JOBS} can agree with each other",
-                comm.describe(),
-                jobs.len()
-            );
-        }
         let job = |peer: Peer| jobs.iter().position(|job| *job == node.id_of(peer).job).unwrap_or(0);
         let addressed = |peer: Peer| comm.local.is_none() || comm.group.position(peer).is_some();
         let members: Vec<Member> =
@@ -125,26 +119,15 @@ impl Process {
         let comm = self.comm(handle)?;
         let context = comm.context | twin;
         let (members, own) = self.members_of(comm)?;
-        let on_nodes = self.hash_if_on_nodes(&members);
-        if on_nodes.is_none() {
+        let way = self.way_of(&members);
+        if let Way::Here = way {
             self.find_place(context)?;
         }
         let promise = Promise::default();
         let said = vec![None; members.len()];
         let members = members.into();
         let kept = promise.clone();
-        self.votes.push(Vote {
-            comm: handle,
-            context,
-            members,
-            own,
-            on_nodes,
-            seq: None,
-            ballot,
-            said,
-            aim,
-            promise: kept,
-        });
+        self.votes.push(Vote { comm: handle, context, members, own, way, seq: None, ballot, said, aim, promise: kept });
         self.progress_votes();
         Ok(promise)
     }
@@ -245,19 +228,37 @@ impl Process {
                 Some(seq) => seq,
                 None => self.cast(vote),
             };
-            let said = match vote.on_nodes {
-                Some(_) => self.listen_to_nodes(vote, seq),
-                None => self.listen_here(vote, seq),
+            let heard = match vote.way {
+                Way::Here => self.listen_here(vote, seq).map(|said| self.count(vote, said)),
+                Way::ByMpirun(members) => self.listen_to_nodes(vote, members, seq).map(|said| self.count(vote, said)),
+                Way::ByMessages(..) => self.talk_to_members(vote, seq),
             };
-            let Some(said) = said else { return false };
-            let decision = decide(&said, |member| vote.members[member].job);
+            let Some(Counted { said, decision, survivors }) = heard else { return false };
             self.finish_vote(vote, seq);
-            if self.conclude(vote, &said, &decision) {
+            if self.conclude(vote, &said, &decision, survivors) {
                 return true;
             }
             vote.seq = None;
             vote.said.fill(None);
         }
+    }
+
+    /// Decides a vote whose members have their deaths in logs.
+    fn count(&self, vote: &Vote, said: Vec<Said>) -> Counted {
+        let decision = decide(&said, |member| vote.members[member].job);
+        let survivors = match vote.aim {
+            Aim::Agree(_) => Vec::new(),
+            Aim::Shrink(_) => {
+                let survives = |member: usize| {
+                    let has_failed = self.end_of_member(vote, member).is_some_and(|(place, failed)| {
+                        failed && (place as u32) < decision.known[vote.members[member].job]
+                    });
+                    matches!(said[member], Said::Present(_)) && !has_failed
+                };
+                (0..said.len()).map(survives).collect()
+            }
+        };
+        Counted { said, decision, survivors }
     }
 
     /// What all members have said in a vote on this node, once all of it is final.
@@ -286,8 +287,11 @@ impl Process {
             }
             vote.ballot.proposal = shrinking.own.map_or(u64::MAX, proposal_word);
         }
-        (vote.ballot.acked, vote.ballot.known) = self.log_positions(vote);
-        if let Some(members) = vote.on_nodes {
+        match vote.way {
+            Way::ByMessages(members, _) => return self.begin_talk(vote, members),
+            _ => (vote.ballot.acked, vote.ballot.known) = self.log_positions(vote),
+        }
+        if let Way::ByMpirun(members) = vote.way {
             return self.cast_on_nodes(vote, members);
         }
         let node = self.engine.node();
@@ -334,7 +338,7 @@ impl Process {
     fn finish_vote(&mut self, vote: &Vote, seq: u64) {
         let node = self.engine.node();
         let place = node.home(node.own()).and_then(|(segment, slot)| segment.vote_place(slot.index(), vote.context));
-        if let Some(place) = place.filter(|_| vote.on_nodes.is_none()) {
+        if let Some(place) = place.filter(|_| matches!(vote.way, Way::Here)) {
             place.finish(seq);
         }
         // All that anybody knows stands in the log.
@@ -345,7 +349,7 @@ impl Process {
     }
 
     /// Does what was decided; `false`: another vote follows.
-    fn conclude(&mut self, vote: &mut Vote, said: &[Said], decision: &Decision) -> bool {
+    fn conclude(&mut self, vote: &mut Vote, said: &[Said], decision: &Decision, survivors: Vec<bool>) -> bool {
         let ended = match &mut vote.aim {
             _ if !decision.alike => Some(Some(Error::new(
                 MPI_ERR_OTHER,
@@ -361,7 +365,7 @@ impl Process {
                 }
                 Some(decision.unacknowledged.then(|| self.failed_in_vote(vote, said)))
             }
-            Aim::Shrink(_) => self.go_on_with_shrink(vote, said, decision).map(Result::err),
+            Aim::Shrink(_) => self.go_on_with_shrink(vote, said, survivors).map(Result::err),
         };
         if let Aim::Shrink(Shrinking { own: Some(own), .. }) = &vote.aim
             && ended.is_some()
@@ -384,8 +388,8 @@ impl Process {
     }
 
     /// The next step of a shrink; `None`: another vote follows.
-    fn go_on_with_shrink(&mut self, vote: &mut Vote, said: &[Said], decision: &Decision) -> Option<Result<()>> {
-        let Vote { aim: Aim::Shrink(shrinking), ballot, members, context, own, .. } = vote else { return None };
+    fn go_on_with_shrink(&mut self, vote: &mut Vote, said: &[Said], survivors: Vec<bool>) -> Option<Result<()>> {
+        let Vote { aim: Aim::Shrink(shrinking), ballot, members, own, .. } = vote else { return None };
         if let Some((proposal, survivors)) = shrinking.asked.take() {
             let is_free = all_bits(said, |member| survivors[member]) != 0;
             if is_free {
@@ -400,14 +404,6 @@ impl Process {
             (ballot.kind, ballot.flag) = (SHRINK, u32::MAX);
             return None;
         }
-        let booth = Segments { process: self, members, context: *context };
-        let survives = |member: usize| {
-            let has_failed = booth
-                .end_of(member)
-                .is_some_and(|(place, failed)| failed && (place as u32) < decision.known[members[member].job]);
-            matches!(said[member], Said::Present(_)) && !has_failed
-        };
-        let survivors: Vec<bool> = (0..members.len()).map(survives).collect();
         let proposed = survivors.iter().zip(said).find_map(|(survives, said)| match said {
             Said::Present(ballot) if *survives => Some(ballot.proposal),
             _ => None,

@@ -8,7 +8,6 @@ use oxmpi_abi::handle::{Comm, File, Group, Request, Win};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::ids::Peer;
 use oxmpi_core::call::{Call, Guard};
-use oxmpi_core::contexts::SplitArgs;
 use oxmpi_core::group::Group as Members;
 use oxmpi_core::ranks::Ranks;
 use oxmpi_core::request::{Active, Promise};
@@ -69,30 +68,9 @@ fn group_of(guard: &mut Guard, processes: Vec<Peer>) -> Result<Group> {
 
 pub fn comm_agree(cx: &Call, comm: Comm, flag: &Cell<c_int>) -> Result<()> {
     let mut guard = cx.enter()?;
-    if is_on_safe_hosts(&guard, comm)? {
-        return agree_by_messages(cx, &mut guard, comm, flag);
-    }
     // SAFETY: the word outlives this call, which returns when the promise is complete.
     let promise = unsafe { guard.begin_agree(comm, flag.as_ptr())? };
     await_vote(cx, &mut guard, &promise)
-}
-
-/// Whether a communicator has members on several hosts, of a job that ends as a whole: then agreements go by messages.
-fn is_on_safe_hosts(guard: &Guard, comm: Comm) -> Result<bool> {
-    let node = guard.engine.node();
-    Ok(!node.goes_on() && guard.comm(comm)?.everybody().iter().any(|peer| node.home(peer).is_none()))
-}
-
-#[cold]
-fn agree_by_messages(cx: &Call, guard: &mut Guard, comm: Comm, flag: &Cell<c_int>) -> Result<()> {
-    let own = comm::own_peer(guard);
-    let participants = guard.comm_mut(comm)?.participants(own)?;
-    let (members, bits) = (participants.members.clone(), flag.get() as u32);
-    let words = comm::run_agreement(cx, guard, |io| async move { io.gather(&participants, &[u64::from(bits)]).await })?;
-    let comm = guard.comm(comm)?;
-    let counted = members.iter().zip(words).filter(|(peer, _)| comm.group.position(*peer).is_some());
-    flag.set(counted.fold(u32::MAX, |all, (_, bits)| all & bits as u32) as c_int);
-    Ok(())
 }
 
 /// # Safety
@@ -109,9 +87,6 @@ pub unsafe fn comm_iagree(cx: &Call, comm: Comm, flag: *mut c_int) -> Result<Req
 
 pub fn comm_shrink(cx: &Call, comm: Comm) -> Result<Comm> {
     let mut guard = cx.enter()?;
-    if is_on_safe_hosts(&guard, comm)? {
-        return comm::split(cx, &mut guard, comm, SplitArgs { color: Some(0), key: 0 });
-    }
     let (made, promise) = begin_shrink(&mut guard, comm)?;
     let ended = await_vote(cx, &mut guard, &promise);
     // Without members where one of two groups is empty.
@@ -154,7 +129,7 @@ pub fn all_or_none<T, E: From<Error>>(
     taken: Result<T, E>,
     take_back: impl FnOnce(&mut Guard, T) -> Result<()>,
 ) -> Result<T, E> {
-    if !guard.engine.node().goes_on() || !guard.can_vote(comm) {
+    if !guard.engine.node().goes_on() {
         return taken;
     }
     let flag = Cell::new(c_int::from(taken.is_ok()));
