@@ -18,6 +18,7 @@ const STREAM: u8 = 5;
 const DATA: u8 = 6;
 const WITHDRAWN: u8 = 8;
 const ASK_CALL: u8 = 9;
+const REVOKED: u8 = 14;
 const TELL_CALL: u8 = 10;
 const SYNC: u8 = 1;
 
@@ -39,10 +40,11 @@ fn head(kind: u8, flags: u8, aux: u32) -> Head {
 
 #[test]
 fn errors_of_invalid_packets_name_the_sender() {
-    let cases: [(&str, Head, [u64; 4]); 17] = [
+    let cases: [(&str, Head, [u64; 4]); 18] = [
         ("kind 0", head(0, 0, 0), [0; 4]),
         ("kind 99", head(99, 0, 0), [0; 4]),
         ("a question about a context that cannot be", head(ASK_CALL, 0, 0), [0, 1 << 32, 0, 0]),
+        ("a revoked context that cannot be", head(REVOKED, 0, 0), [1 << 32, 0, 0, 0]),
         ("a part of no message", head(MORE, 0, 0), [0; 4]),
         ("bytes for no receive", head(DATA, 0, 0), [u64::MAX; 4]),
         ("a message too long to be sent at once", head(EAGER, 0, u32::MAX), [0; 4]),
