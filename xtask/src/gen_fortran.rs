@@ -7,10 +7,11 @@
 
 use crate::api::{Api, Fortran, Function, Param};
 use crate::generated_file::Output;
-use crate::{gen_fortran_rust, gen_fortran_test, gen_fortran_text};
+use crate::{gen_fortran_foreign, gen_fortran_rust, gen_fortran_test, gen_fortran_text};
 
 pub fn outputs(api: &Api) -> Vec<Output> {
     let mut outputs = gen_fortran_rust::outputs(api);
+    outputs.extend(gen_fortran_foreign::outputs(api));
     outputs.extend(gen_fortran_text::outputs(api));
     outputs.extend(gen_fortran_test::outputs(api));
     outputs

@@ -103,7 +103,7 @@ fn module(chapters: &BTreeSet<u8>) -> String {
         "//! The Fortran entry points, a file a chapter of the standard, and the C functions that they call.\n",
     );
     out.push_str("#![allow(dead_code, non_snake_case, clippy::too_many_arguments)]\n\n");
-    out.push_str("pub mod c;\n#[cfg(mpich)]\npub mod mpich;\n#[cfg(openmpi)]\npub mod openmpi;\n");
+    out.push_str("pub mod c;\n#[cfg(mpich)]\npub mod mpich;\n#[cfg(mpich)]\nmod mpich_names;\n#[cfg(openmpi)]\npub mod openmpi;\n#[cfg(openmpi)]\nmod openmpi_names;\n");
     for chapter in chapters {
         let _ = writeln!(out, "mod ch{chapter:02};");
     }
@@ -467,14 +467,17 @@ impl Body {
     fn text(&mut self, procedure: &Procedure, arg: &Arg) {
         let Param { name, dir, length, .. } = arg.param;
         let is_described = procedure.form == Form::F08 && procedure.has_choice();
-        let (pointer, parts) = match is_described {
-            true => ("Descriptor", format!("described({name})")),
-            false => ("c_char", format!("({name}, {name}_len)")),
+        // In MPICH's module no procedure is bind(C), so a text is an address and a length at the end.
+        let (other, is_other) = if is_described { ("#[cfg(not(mpich))] ", "#[cfg(mpich)] ") } else { ("", "") };
+        let parts = match is_described {
+            true => format!("text_parts!({name}, {name}_len)"),
+            false => format!("({name}, {name}_len)"),
         };
-        self.params.push(format!("{name}: *mut {pointer}"));
-        if !is_described {
-            self.lengths.push(format!("{name}_len: usize"));
+        if is_described {
+            self.params.push(format!("{other}{name}: *mut Descriptor"));
         }
+        self.params.push(format!("{is_other}{name}: *mut c_char"));
+        self.lengths.push(format!("{is_other}{name}_len: usize"));
         let is_key = procedure.name.starts_with("MPI_Info_");
         match (dir, length.as_deref()) {
             (Dir::In, _) => {

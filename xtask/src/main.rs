@@ -17,6 +17,7 @@ mod gen_cxx;
 mod gen_foreign;
 mod gen_foreign_header;
 mod gen_fortran;
+mod gen_fortran_foreign;
 mod gen_fortran_rust;
 mod gen_fortran_test;
 mod gen_fortran_text;

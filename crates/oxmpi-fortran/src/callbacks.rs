@@ -224,8 +224,12 @@ representations! {
 }
 
 fn is_none(convert: Convert) -> bool {
-    [mpi_conversion_fn_null_ as *const () as usize, mpi_conversion_fn_null_c_ as *const () as usize]
-        .contains(&(convert as *const () as usize))
+    let address = convert as *const () as usize;
+    #[cfg(any(mpich, openmpi))]
+    if crate::modules::is_null_conversion(address) {
+        return true;
+    }
+    [mpi_conversion_fn_null_ as *const () as usize, mpi_conversion_fn_null_c_ as *const () as usize].contains(&address)
 }
 
 /// Only their addresses matter: they are never called.

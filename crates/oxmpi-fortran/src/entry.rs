@@ -9,7 +9,9 @@ pub use crate::handles::{
 pub use crate::handles::{last_of, sum_of};
 pub(crate) use crate::pending;
 pub use crate::places::{buffer_at, check_kind, unless_ignored};
-pub use crate::section::{Descriptor, Scratch, Section, described, start_of, whole};
+#[cfg(not(mpich))]
+pub use crate::section::described;
+pub use crate::section::{Descriptor, Scratch, Section, start_of, whole};
 pub use crate::text::{put_text, room, text, trimmed};
 
 use crate::error_codes;
@@ -66,6 +68,22 @@ macro_rules! entry {
             unsafe { $body }
         }
     )+};
+}
+
+/// Address and length of a text beside a buffer.
+#[cfg(not(mpich))]
+macro_rules! text_parts {
+    ($text:ident, $length:ident) => {
+        described($text)
+    };
+}
+
+/// Address and length of a text beside a buffer.
+#[cfg(mpich)]
+macro_rules! text_parts {
+    ($text:ident, $length:ident) => {
+        ($text, $length)
+    };
 }
 
 /// Whether an INTEGER, or one of an array, needs a large-count function.

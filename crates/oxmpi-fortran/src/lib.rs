@@ -39,10 +39,15 @@ mod addresses;
 mod attributes;
 mod c_names;
 mod callbacks;
+#[cfg_attr(mpich, path = "foreign/descriptor.rs")]
+mod descriptor;
 mod error_codes;
 mod generated;
 mod handles;
 mod late;
+#[cfg(any(mpich, openmpi))]
+#[path = "foreign/modules.rs"]
+mod modules;
 mod output;
 mod pending;
 #[cfg_attr(any(mpich, openmpi), path = "foreign/places.rs")]

@@ -3,35 +3,15 @@
 //! where MPI takes the buffer as one message, and is copied ([`Scratch`]) where MPI divides it.
 
 use crate::c_names::*;
-use crate::handles::positive;
+pub use crate::descriptor::Descriptor;
+use crate::descriptor::{Dimension, dimensions};
 use crate::places::buffer_at;
-
-/// `CFI_cdesc_t`, as far as all compilers agree on it.
-#[repr(C)]
-pub struct Descriptor {
-    pub base_addr: *mut c_void,
-    elem_len: usize,
-    version: c_int,
-    rank: i8,
-    _attribute_and_type: [u8; 3],
-    dim: [Dimension; 15],
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Dimension {
-    _lower_bound: isize,
-    /// -1 for the last one of an assumed-size array, and in old compilers for that of an empty
-    /// array.
-    extent: isize,
-    /// The distance in bytes from one element to the next.
-    stride: isize,
-}
 
 /// Address and length of a text that was passed by descriptor.
 ///
 /// # Safety
 /// `descriptor` may be read.
+#[cfg(not(mpich))]
 pub unsafe fn described(descriptor: *mut Descriptor) -> crate::text::Padded {
     // SAFETY: the caller promises that this memory is valid: see the Safety section.
     unsafe { ((*descriptor).base_addr.cast(), (*descriptor).elem_len) }
@@ -65,27 +45,13 @@ pub unsafe fn element_size(descriptor: *mut Descriptor) -> usize {
     unsafe { (*descriptor).elem_len }
 }
 
-/// The dimensions of a descriptor. There are only as many as the rank says, so no reference to the
-/// whole structure may exist.
-unsafe fn dimensions<'a>(descriptor: *mut Descriptor) -> &'a [Dimension] {
-    // SAFETY: the caller promises that the descriptor may be read; it has as many dimensions as its
-    // rank.
-    unsafe {
-        // Volatile, so that it stays a load of one byte: the caller has just stored the rank and
-        // its neighbours one by one, and a wider load, which the optimiser prefers, would have to
-        // wait for all of them.
-        let rank = positive((&raw const (*descriptor).rank).read_volatile()).min(15);
-        std::slice::from_raw_parts((&raw const (*descriptor).dim).cast(), rank)
-    }
-}
-
 #[inline]
 unsafe fn is_contiguous(descriptor: *mut Descriptor) -> bool {
     // SAFETY: the caller promises that this memory is valid: see the Safety section.
     let dims = unsafe { dimensions(descriptor) };
     // For an absent array the other fields are not set.
     // SAFETY: the caller promises that the descriptor may be read.
-    if dims.is_empty() || unsafe { (*descriptor).base_addr.is_null() } {
+    if dims.len() == 0 || unsafe { (*descriptor).base_addr.is_null() } {
         return true;
     }
     // SAFETY: the caller promises that the descriptor may be read.
@@ -164,14 +130,14 @@ impl Section {
     /// The datatype of the first elements of the section, in the order of the array.
     unsafe fn build(&self, elements: Elements) -> Option<Datatype> {
         // SAFETY: the caller promises that this memory is valid: see the Safety section.
-        let dims = unsafe { dimensions(self.descriptor) };
+        let dims: Vec<Dimension> = unsafe { dimensions(self.descriptor) }.collect();
         let whole: i64 = dims.iter().map(|d| d.extent as i64).product();
         if elements.count > whole {
             return None;
         }
         // blocks[k]: all elements of the first k dimensions.
         let mut blocks = vec![(1_i64, elements.each)];
-        for dim in dims {
+        for dim in &dims {
             let (count, block) = *blocks.last()?;
             blocks.push((count * dim.extent as i64, vector(dim.extent as i64, dim.stride as i64, block)?));
         }
@@ -203,14 +169,15 @@ impl Section {
     unsafe fn by_bytes(&self, count: i64, datatype: Datatype) -> Option<Datatype> {
         let places = places(count, datatype)?;
         // SAFETY: the caller promises that this memory is valid: see the Safety section.
-        let (dims, length) = unsafe { (dimensions(self.descriptor), (*self.descriptor).elem_len as i64) };
+        let (dims, length) =
+            unsafe { (dimensions(self.descriptor).collect::<Vec<_>>(), (*self.descriptor).elem_len as i64) };
         let whole = length * dims.iter().map(|d| d.extent as i64).product::<i64>();
         let (mut starts, mut lengths) = (Vec::<i64>::new(), Vec::<i64>::new());
         for place in places {
             if place >= whole {
                 return None;
             }
-            let at = element_at(dims, place / length) + place % length;
+            let at = element_at(&dims, place / length) + place % length;
             match (starts.last(), lengths.last_mut()) {
                 (Some(start), Some(run)) if start + *run == at => *run += 1,
                 _ => {
@@ -421,7 +388,7 @@ impl Scratch {
             if is_contiguous(descriptor) {
                 return Scratch { start, section: None };
             }
-            let (length, dims) = ((*descriptor).elem_len, dimensions(descriptor).to_vec());
+            let (length, dims) = ((*descriptor).elem_len, dimensions(descriptor).collect::<Vec<_>>());
             let count: isize = dims.iter().map(|d| d.extent).product();
             let bytes = vec![0; length * positive(count)];
             let before = is_written.then(Vec::new);

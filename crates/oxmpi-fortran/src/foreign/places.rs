@@ -12,6 +12,8 @@ use std::ptr::without_provenance_mut;
 /// The constants of MPICH, and what they are in C.
 #[cfg(mpich)]
 mod constants {
+    use crate::modules;
+    use std::ffi::c_int;
     use std::sync::atomic::{AtomicI32, AtomicU8};
 
     macro_rules! blocks {
@@ -33,6 +35,13 @@ mod constants {
         mpifcmba_ AtomicI32 1
     }
 
+    unsafe extern "C" {
+        static MPIR_F08_MPI_BOTTOM: c_int;
+        static MPIR_F08_MPI_IN_PLACE: c_int;
+        static MPIR_F08_MPI_STATUS_IGNORE_OBJ: [c_int; 5];
+        static MPIR_F08_MPI_STATUSES_IGNORE_OBJ: [c_int; 5];
+    }
+
     fn first() -> usize {
         (&raw const mpipriv1_) as usize
     }
@@ -41,28 +50,36 @@ mod constants {
         first()
     }
 
-    pub fn in_place() -> usize {
-        first() + 4
+    pub fn is_bottom(address: usize) -> bool {
+        address == first() || address == (&raw const MPIR_F08_MPI_BOTTOM) as usize
     }
 
-    pub fn buffer_automatic() -> usize {
-        (&raw const mpifcmba_) as usize
+    pub fn is_in_place(address: usize) -> bool {
+        address == first() + 4 || address == (&raw const MPIR_F08_MPI_IN_PLACE) as usize
+    }
+
+    pub fn is_buffer_automatic(address: usize) -> bool {
+        address == (&raw const mpifcmba_) as usize
     }
 
     pub fn is_ignored(address: usize) -> bool {
-        address == first() + 8 || address.wrapping_sub((&raw const mpipriv2_) as usize) < 24
+        address == first() + 8
+            || address.wrapping_sub((&raw const mpipriv2_) as usize) < 24
+            || address == (&raw const MPIR_F08_MPI_STATUS_IGNORE_OBJ) as usize
+            || address == (&raw const MPIR_F08_MPI_STATUSES_IGNORE_OBJ) as usize
+            || modules::is_errcodes_ignore(address)
     }
 
-    pub fn unweighted() -> usize {
-        (&raw const mpifcmb5_) as usize
+    pub fn is_unweighted(address: usize) -> bool {
+        address == (&raw const mpifcmb5_) as usize || modules::is_unweighted(address)
     }
 
-    pub fn weights_empty() -> usize {
-        (&raw const mpifcmb9_) as usize
+    pub fn is_weights_empty(address: usize) -> bool {
+        address == (&raw const mpifcmb9_) as usize || modules::is_weights_empty(address)
     }
 
     pub fn is_null_argv(address: usize) -> bool {
-        address.wrapping_sub((&raw const mpiprivc_) as usize) < 2
+        address.wrapping_sub((&raw const mpiprivc_) as usize) < 2 || modules::is_null_argv(address)
     }
 
     pub const IN_PLACE: usize = usize::MAX;
@@ -108,9 +125,25 @@ mod constants {
         argvs_null mpi_fortran_argvs_null_
     }
 
+    pub fn is_bottom(address: usize) -> bool {
+        address == bottom()
+    }
+
+    pub fn is_in_place(address: usize) -> bool {
+        address == in_place()
+    }
+
+    pub fn is_unweighted(address: usize) -> bool {
+        address == unweighted()
+    }
+
+    pub fn is_weights_empty(address: usize) -> bool {
+        address == weights_empty()
+    }
+
     /// Open MPI has no such buffer.
-    pub fn buffer_automatic() -> usize {
-        bottom()
+    pub fn is_buffer_automatic(_address: usize) -> bool {
+        false
     }
 
     pub fn is_ignored(address: usize) -> bool {
@@ -142,16 +175,16 @@ pub fn bottom() -> usize {
 #[inline]
 pub fn buffer_at(buffer: *mut c_void, datatype: Datatype) -> *mut c_void {
     match buffer as usize {
-        at if at == constants::bottom() => without_provenance_mut(addresses::origin(datatype)),
-        at if at == constants::in_place() => without_provenance_mut(constants::IN_PLACE),
-        at if at == constants::buffer_automatic() => without_provenance_mut(constants::BUFFER_AUTOMATIC),
+        at if constants::is_bottom(at) => without_provenance_mut(addresses::origin(datatype)),
+        at if constants::is_in_place(at) => without_provenance_mut(constants::IN_PLACE),
+        at if constants::is_buffer_automatic(at) => without_provenance_mut(constants::BUFFER_AUTOMATIC),
         _ => buffer,
     }
 }
 
 /// Whether the buffer is `MPI_IN_PLACE`.
 pub fn is_in_place(buffer: *mut c_void) -> bool {
-    buffer as usize == constants::in_place()
+    constants::is_in_place(buffer as usize)
 }
 
 /// Null for `MPI_STATUS_IGNORE`, `MPI_STATUSES_IGNORE` and `MPI_ERRCODES_IGNORE`.
@@ -163,8 +196,8 @@ pub fn unless_ignored<T>(argument: *mut T) -> *mut T {
 /// The weights of a graph, where `MPI_UNWEIGHTED` and `MPI_WEIGHTS_EMPTY` are numbers in C.
 pub fn weights_of(weights: *mut Fint) -> *mut c_int {
     match weights as usize {
-        at if at == constants::unweighted() => without_provenance_mut(constants::UNWEIGHTED),
-        at if at == constants::weights_empty() => without_provenance_mut(constants::WEIGHTS_EMPTY),
+        at if constants::is_unweighted(at) => without_provenance_mut(constants::UNWEIGHTED),
+        at if constants::is_weights_empty(at) => without_provenance_mut(constants::WEIGHTS_EMPTY),
         _ => weights,
     }
 }

@@ -547,9 +547,9 @@ set(ierror, code);
 // MPI_Pack_external
 entry! {
 [mpi_pack_external_f08ts_ pmpi_pack_external_f08ts_] MPI_Pack_external PMPI_Pack_external or MPI_Pack_external_c PMPI_Pack_external_c
-(datarep: *mut Descriptor, inbuf: *mut Descriptor, incount: *mut Fint, datatype: *mut Fint, outbuf: *mut Descriptor, outsize: *mut i64, position: *mut i64, ierror: *mut Fint) |call| {
+(#[cfg(not(mpich))] datarep: *mut Descriptor, #[cfg(mpich)] datarep: *mut c_char, inbuf: *mut Descriptor, incount: *mut Fint, datatype: *mut Fint, outbuf: *mut Descriptor, outsize: *mut i64, position: *mut i64, ierror: *mut Fint, #[cfg(mpich)] datarep_len: usize) |call| {
 let datatype_c: Datatype = get(datatype);
-let mut datarep_c = text(described(datarep));
+let mut datarep_c = text(text_parts!(datarep, datarep_len));
 let mut inbuf_s = Section::new(inbuf);
 let Some((inbuf_t, incount_t, datatype_t)) = inbuf_s.typed(*incount, datatype_c) else { return refuse(ierror, "MPI_Pack_external", MPI_COMM_SELF); };
 let mut outbuf_s = Scratch::output(outbuf);
@@ -564,9 +564,9 @@ set(ierror, code);
 // MPI_Pack_external_c
 entry! {
 [mpi_pack_external_c_f08ts_ pmpi_pack_external_c_f08ts_] MPI_Pack_external_c PMPI_Pack_external_c
-(datarep: *mut Descriptor, inbuf: *mut Descriptor, incount: *mut i64, datatype: *mut Fint, outbuf: *mut Descriptor, outsize: *mut i64, position: *mut i64, ierror: *mut Fint) |call| {
+(#[cfg(not(mpich))] datarep: *mut Descriptor, #[cfg(mpich)] datarep: *mut c_char, inbuf: *mut Descriptor, incount: *mut i64, datatype: *mut Fint, outbuf: *mut Descriptor, outsize: *mut i64, position: *mut i64, ierror: *mut Fint, #[cfg(mpich)] datarep_len: usize) |call| {
 let datatype_c: Datatype = get(datatype);
-let mut datarep_c = text(described(datarep));
+let mut datarep_c = text(text_parts!(datarep, datarep_len));
 let mut inbuf_s = Section::new(inbuf);
 let Some((inbuf_t, incount_t, datatype_t)) = inbuf_s.typed(*incount, datatype_c) else { return refuse(ierror, "MPI_Pack_external_c", MPI_COMM_SELF); };
 let mut outbuf_s = Scratch::output(outbuf);
@@ -826,9 +826,9 @@ set(ierror, code);
 // MPI_Unpack_external
 entry! {
 [mpi_unpack_external_f08ts_ pmpi_unpack_external_f08ts_] MPI_Unpack_external PMPI_Unpack_external or MPI_Unpack_external_c PMPI_Unpack_external_c
-(datarep: *mut Descriptor, inbuf: *mut Descriptor, insize: *mut i64, position: *mut i64, outbuf: *mut Descriptor, outcount: *mut Fint, datatype: *mut Fint, ierror: *mut Fint) |call| {
+(#[cfg(not(mpich))] datarep: *mut Descriptor, #[cfg(mpich)] datarep: *mut c_char, inbuf: *mut Descriptor, insize: *mut i64, position: *mut i64, outbuf: *mut Descriptor, outcount: *mut Fint, datatype: *mut Fint, ierror: *mut Fint, #[cfg(mpich)] datarep_len: usize) |call| {
 let datatype_c: Datatype = get(datatype);
-let mut datarep_c = text(described(datarep));
+let mut datarep_c = text(text_parts!(datarep, datarep_len));
 let mut inbuf_s = Scratch::input(inbuf);
 let mut outbuf_s = Section::new(outbuf);
 let Some((outbuf_t, outcount_t, datatype_t)) = outbuf_s.typed(*outcount, datatype_c) else { return refuse(ierror, "MPI_Unpack_external", MPI_COMM_SELF); };
@@ -843,9 +843,9 @@ set(ierror, code);
 // MPI_Unpack_external_c
 entry! {
 [mpi_unpack_external_c_f08ts_ pmpi_unpack_external_c_f08ts_] MPI_Unpack_external_c PMPI_Unpack_external_c
-(datarep: *mut Descriptor, inbuf: *mut Descriptor, insize: *mut i64, position: *mut i64, outbuf: *mut Descriptor, outcount: *mut i64, datatype: *mut Fint, ierror: *mut Fint) |call| {
+(#[cfg(not(mpich))] datarep: *mut Descriptor, #[cfg(mpich)] datarep: *mut c_char, inbuf: *mut Descriptor, insize: *mut i64, position: *mut i64, outbuf: *mut Descriptor, outcount: *mut i64, datatype: *mut Fint, ierror: *mut Fint, #[cfg(mpich)] datarep_len: usize) |call| {
 let datatype_c: Datatype = get(datatype);
-let mut datarep_c = text(described(datarep));
+let mut datarep_c = text(text_parts!(datarep, datarep_len));
 let mut inbuf_s = Scratch::input(inbuf);
 let mut outbuf_s = Section::new(outbuf);
 let Some((outbuf_t, outcount_t, datatype_t)) = outbuf_s.typed(*outcount, datatype_c) else { return refuse(ierror, "MPI_Unpack_external_c", MPI_COMM_SELF); };

@@ -21,5 +21,9 @@ mod ch21;
 mod ch22;
 #[cfg(mpich)]
 pub mod mpich;
+#[cfg(mpich)]
+mod mpich_names;
 #[cfg(openmpi)]
 pub mod openmpi;
+#[cfg(openmpi)]
+mod openmpi_names;

@@ -3,7 +3,7 @@
 
 use crate::abi::ALL_HANDLES;
 use crate::entry::*;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicI32, AtomicUsize};
 
 /// Variables that hold an address with a meaning: OxMPI's own, so nothing has to be converted.
 macro_rules! constants {
@@ -40,11 +40,16 @@ unsafe extern "C" fn MPIR_Dup_fn(
     MPI_SUCCESS
 }
 
-/// The statuses of Fortran that stand for no status. Nothing is stored here: only the addresses matter.
+/// The statuses and buffers of `mpi_f08` with a meaning. Nothing is stored here: only the addresses matter. The lengths are
+/// MPICH's: a program has copies, and the dynamic linker reports longer originals.
 #[unsafe(no_mangle)]
-static MPIR_F08_MPI_STATUS_IGNORE_OBJ: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+static MPIR_F08_MPI_STATUS_IGNORE_OBJ: [AtomicI32; 5] = [const { AtomicI32::new(0) }; 5];
 #[unsafe(no_mangle)]
-static MPIR_F08_MPI_STATUSES_IGNORE_OBJ: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+static MPIR_F08_MPI_STATUSES_IGNORE_OBJ: [AtomicI32; 5] = [const { AtomicI32::new(0) }; 5];
+#[unsafe(no_mangle)]
+static MPIR_F08_MPI_BOTTOM: AtomicI32 = AtomicI32::new(0);
+#[unsafe(no_mangle)]
+static MPIR_F08_MPI_IN_PLACE: AtomicI32 = AtomicI32::new(0);
 
 /// A pointer in a variable.
 #[repr(transparent)]
