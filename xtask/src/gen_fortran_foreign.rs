@@ -49,11 +49,20 @@ pub fn outputs(api: &Api) -> Vec<Output> {
                     mpich.insert(format!("{prefix}{other}_"), target.clone());
                 }
                 if let Some(rest) = other.strip_prefix("mpi_remove_error") {
-                    mpich.insert(format!("{prefix}mpi_delete_error{rest}_"), target.clone());
+                    let profiled = if prefix == "p" { "pmpir_" } else { "mpi_" };
+                    mpich.insert(format!("{profiled}delete_error{rest}_"), target.clone());
                 }
             }
         }
     }
+    for prefix in ["", "p"] {
+        let (name, target) = (format!("{prefix}mpi_f_sync_reg"), format!("{prefix}mpi_f_sync_reg_"));
+        for aliases in [&mut mpich, &mut openmpi] {
+            spellings(aliases, &name, &target);
+        }
+        openmpi.insert(format!("{target}f08_"), target);
+    }
+    mpich.insert("pmpir_f_sync_reg_f08ts_".into(), "pmpi_f_sync_reg_f08ts_".into());
     operators(&mut mpich, &mut openmpi);
     for aliases in [&mut mpich, &mut openmpi] {
         predefined_functions(aliases);
@@ -88,15 +97,12 @@ fn is_persistent_collective(procedure: &Procedure) -> bool {
 /// Comparisons of handles.
 fn operators(mpich: &mut Aliases, openmpi: &mut Aliases) {
     for handle in crate::gen_fortran::HANDLES {
-        for (ours, mpich_s, opposite) in [("eq", "eq", false), ("ne", "neq", true)] {
+        for (ours, theirs) in [("eq", "eq"), ("ne", "neq")] {
             let target = format!("oxmpi_{handle}_{ours}_");
-            for name in
-                [format!("{mpich_s}"), format!("f08_{mpich_s}_f"), format!("f_{mpich_s}_f08")]
-            {
+            for name in [theirs.to_owned(), format!("f08_{theirs}_f"), format!("f_{theirs}_f08")] {
                 mpich.insert(format!("__mpi_f08_types_MOD_mpi_{handle}_{name}"), target.clone());
             }
-            let short = if opposite { "neq" } else { "eq" };
-            mpich.insert(format!("__mpi_constants_MOD_{handle}{short}"), target.clone());
+            mpich.insert(format!("__mpi_constants_MOD_{handle}{theirs}"), target.clone());
             openmpi.insert(format!("__mpi_f08_types_MOD_ompi_{handle}_op_{ours}"), target);
         }
     }

@@ -63,10 +63,11 @@ macro_rules! accessors {
             [$($get)+] $c_get $pc_get
             (object: *mut Fint, keyval: *mut Fint, value: *mut i64, flag: *mut Fint, ierror: *mut Fint) |call| {
                 let (mut attribute, mut found) = (null_mut::<c_void>(), 0);
-                let code = call(get::<$handle>(object), short(*keyval), (&raw mut attribute).cast(), &mut found);
+                let key = key(*keyval);
+                let code = call(get::<$handle>(object), key, (&raw mut attribute).cast(), &mut found);
                 put_truth(flag, found);
                 if code == MPI_SUCCESS && found != 0 {
-                    *value = read(short(*keyval), attribute);
+                    *value = read(key, attribute);
                 }
                 set(ierror, code);
             }
@@ -109,13 +110,27 @@ entry! {
     [mpi_attr_get_ pmpi_attr_get_] MPI_Attr_get PMPI_Attr_get
     (comm: *mut Fint, keyval: *mut Fint, value: *mut Fint, flag: *mut Fint, ierror: *mut Fint) |call| {
         let (mut attribute, mut found) = (null_mut::<c_void>(), 0);
-        let code = call(get(comm), short(*keyval), (&raw mut attribute).cast(), &mut found);
+        let key = key(*keyval);
+        let code = call(get(comm), key, (&raw mut attribute).cast(), &mut found);
         put_truth(flag, found);
         if code == MPI_SUCCESS && found != 0 {
-            *value = read(short(*keyval), attribute) as Fint;
+            *value = read(key, attribute) as Fint;
         }
         set(ierror, code);
     }
+}
+
+#[cfg(not(mpich))]
+fn key(keyval: Fint) -> c_int {
+    short(keyval)
+}
+
+/// The key in C. Those that MPICH predefines are greater by one in its Fortran modules and in its `mpif.h`.
+#[cfg(mpich)]
+fn key(keyval: Fint) -> c_int {
+    const PREDEFINED: [c_int; 2] = [0x64400000, 0x66000000];
+    let is_of_fortran = PREDEFINED.contains(&(keyval & !0x1f)) && keyval & 0x1f != 0 && keyval & 1 == 0;
+    if is_of_fortran { keyval - 1 } else { keyval }
 }
 
 /// What Fortran sees of an attribute. For predefined ones C has the address of the number, except

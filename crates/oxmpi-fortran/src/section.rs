@@ -5,6 +5,7 @@
 use crate::c_names::*;
 pub use crate::descriptor::Descriptor;
 use crate::descriptor::{Dimension, dimensions};
+use crate::handles::positive;
 use crate::places::buffer_at;
 
 /// Address and length of a text that was passed by descriptor.

@@ -46,6 +46,7 @@ macro_rules! sizes {
     )*};
 }
 
+#[cfg(openmpi)]
 pub(crate) use sizes;
 
 /// The table of a derived type, to which a variable of `class(*)` refers.
