@@ -49,20 +49,11 @@ pub fn outputs(api: &Api) -> Vec<Output> {
                     mpich.insert(format!("{prefix}{other}_"), target.clone());
                 }
                 if let Some(rest) = other.strip_prefix("mpi_remove_error") {
-                    let profiled = if prefix == "p" { "pmpir_" } else { "mpi_" };
-                    mpich.insert(format!("{profiled}delete_error{rest}_"), target.clone());
+                    mpich.insert(format!("{prefix}mpi_delete_error{rest}_"), target.clone());
                 }
             }
         }
     }
-    for prefix in ["", "p"] {
-        let (name, target) = (format!("{prefix}mpi_f_sync_reg"), format!("{prefix}mpi_f_sync_reg_"));
-        for aliases in [&mut mpich, &mut openmpi] {
-            spellings(aliases, &name, &target);
-        }
-        openmpi.insert(format!("{target}f08_"), target);
-    }
-    mpich.insert("pmpir_f_sync_reg_f08ts_".into(), "pmpi_f_sync_reg_f08ts_".into());
     operators(&mut mpich, &mut openmpi);
     for aliases in [&mut mpich, &mut openmpi] {
         predefined_functions(aliases);
