@@ -335,6 +335,16 @@ pub struct Order {
     pub spawn_options: Vec<String>,
     /// A debugger holds the ranks in `MPI_Init` until [`Down::Release`].
     pub is_held: bool,
+    /// The ranks of this node that run in gdb.
+    pub debug: Option<DebugOrder>,
+}
+
+/// Ranks that run in gdb.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DebugOrder {
+    pub ranks: Vec<u32>,
+    /// In the names of the sockets at which they wait for their screens.
+    pub door: String,
 }
 
 impl Order {
@@ -529,6 +539,7 @@ mod tests {
             parent: Some("oxmpi:1".into()),
             spawn_options: vec!["--pretend-hosts".into()],
             is_held: true,
+            debug: Some(DebugOrder { ranks: vec![3], door: "d00r".into() }),
         };
         let message = Down::Order(Box::new(order));
         assert_eq!(decode::<Down>(&encode(&message).unwrap()), Ok(message));

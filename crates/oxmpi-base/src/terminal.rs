@@ -34,14 +34,34 @@ pub fn raw_pair(like: RawFd) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((ours, theirs))
 }
 
-/// Gives a terminal the size of another one, if that is a terminal. The kernel tells its processes only of a change.
-pub fn copy_size(from: RawFd, to: RawFd) {
-    // SAFETY: the structure consists of integers, and is valid during the calls.
+/// The rows and columns of a terminal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Size {
+    pub rows: u16,
+    pub columns: u16,
+}
+
+/// None if it is no terminal.
+pub fn size(terminal: RawFd) -> Option<Size> {
+    // SAFETY: the structure consists of integers, and is valid during the call.
     unsafe {
         let mut size: libc::winsize = std::mem::zeroed();
-        if libc::ioctl(from, libc::TIOCGWINSZ, &mut size) == 0 {
-            libc::ioctl(to, libc::TIOCSWINSZ, &size);
-        }
+        let known = libc::ioctl(terminal, libc::TIOCGWINSZ, &mut size) == 0;
+        known.then_some(Size { rows: size.ws_row, columns: size.ws_col })
+    }
+}
+
+/// The kernel tells the processes of the terminal only of a change.
+pub fn set_size(terminal: RawFd, Size { rows, columns }: Size) {
+    let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the structure is valid during the call.
+    unsafe { libc::ioctl(terminal, libc::TIOCSWINSZ, &size) };
+}
+
+/// Gives a terminal the size of another one, if that is a terminal.
+pub fn copy_size(from: RawFd, to: RawFd) {
+    if let Some(size) = size(from) {
+        set_size(to, size);
     }
 }
 

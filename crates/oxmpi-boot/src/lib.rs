@@ -13,6 +13,7 @@ pub mod deal;
 pub mod elf;
 pub mod env;
 pub mod foreign;
+pub mod gdb;
 pub mod handshake;
 pub mod helper;
 pub mod manager;

@@ -85,7 +85,8 @@ macro_rules! entry {
         /// # Safety
         /// The arguments are what the standard requires of a caller of this function.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: $type),*) -> $returns {
+        pub unsafe extern "C" fn $name($(mut $argument: <$type as $crate::passed::Passed>::C),*) -> $returns {
+            $(let $argument = $crate::passed::kept!($argument: $type);)*
             // SAFETY: the program promises with its call that the standard's text on this function holds: pointers
             // are null or point to what the text says, arrays and buffers have the lengths of their counts and
             // types, strings end, and nobody else uses the memory until the call returns or its operation is

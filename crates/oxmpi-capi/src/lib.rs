@@ -21,5 +21,6 @@ mod call;
 mod generated;
 mod keyvals;
 mod library;
+mod passed;
 mod raise;
 mod tool;

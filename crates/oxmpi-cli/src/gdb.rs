@@ -1,7 +1,7 @@
 //! `oxmpi gdb JOB RANK`: attaches gdb to a rank that runs.
 
 use crate::jobs;
-use oxmpi_boot::compat;
+use oxmpi_boot::gdb;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -12,9 +12,7 @@ pub fn attach(job: &str, rank: &str) -> (String, i32) {
         Ok(pid) => pid,
         Err(failure) => return failure,
     };
-    let load = format!("add-auto-load-safe-path {}", compat::own_libraries().display());
-    let prompt = format!("set prompt (gdb {rank}) ");
-    let error = Command::new("gdb").args(["-q", "-iex", &load, "-ex", &prompt, "-p", &pid.to_string()]).exec();
+    let error = Command::new(gdb::PROGRAM).args(gdb::options(rank)).args(["-p", &pid.to_string()]).exec();
     match error.kind() {
         io::ErrorKind::NotFound => ("oxmpi gdb: gdb is not installed, or not in a folder of PATH\n".into(), 127),
         _ => (format!("oxmpi gdb: cannot run gdb: {error}\n"), 126),

@@ -4,15 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use oxmpi_base::cpus::CpuSet;
-use oxmpi_boot::compat;
+use oxmpi_boot::gdb;
 
 /// First arguments of `mpirun`: it becomes the debugger of a rank, or shows ranks on its terminal.
 pub const RANK: &str = "--debugged-rank";
 pub const VIEW: &str = "--debugger-view";
+/// Or it is the other end of such a screen, on the host of the rank.
+pub const RELAY: &str = "--debugger-relay";
 
 /// The name of the socket at which the process of a rank waits for its screen. It is in no folder, so nothing is left behind.
-pub fn door(mpirun: u32, rank: usize) -> String {
-    format!("oxmpi-debug-{mpirun}-{rank}")
+pub fn door(job: &str, rank: usize) -> String {
+    format!("oxmpi-debug-{job}-{rank}")
 }
 
 /// The ranks that the user named.
@@ -56,12 +58,21 @@ pub enum Screen {
     Here,
 }
 
-/// All that is needed for it.
+/// The screens of a job.
+#[derive(Clone, Debug)]
+pub struct Screens {
+    pub screen: Screen,
+    pub ranks: Vec<usize>,
+    /// In the names of the sockets at which the ranks wait for them.
+    pub door: String,
+}
+
+/// What the processes of ranks on this machine need to become gdb.
 #[derive(Debug)]
 pub struct Debugger {
     pub ranks: Vec<usize>,
     pub gdb: PathBuf,
-    pub screen: Screen,
+    pub door: String,
 }
 
 impl Debugger {
@@ -71,12 +82,10 @@ impl Debugger {
 
     /// The arguments of `mpirun` itself, by which the process of a rank becomes gdb; the program and its own come after them.
     pub fn arguments(&self, rank: usize) -> Vec<OsString> {
-        let mut words = vec!["mpirun".into(), RANK.into(), door(std::process::id(), rank).into()];
+        let mut words = vec!["mpirun".into(), RANK.into(), door(&self.door, rank).into()];
         words.push(self.gdb.clone().into());
-        words.push("-q".into());
-        let load = format!("add-auto-load-safe-path {}", compat::own_libraries().display());
-        let prompt = format!("set prompt (gdb {rank}) ");
-        words.extend(["-iex", &load, "-ex", &prompt, "--args"].map(OsString::from));
+        words.extend(gdb::options(rank));
+        words.push("--args".into());
         words
     }
 }

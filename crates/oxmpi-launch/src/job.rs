@@ -15,7 +15,7 @@ use oxmpi_boot::spawned::Message;
 
 use crate::deadlock::{self, Deadlocks, Found, Look};
 use crate::deaths;
-use crate::debug;
+use crate::debug::{self, Route};
 use crate::findings::Findings;
 use crate::input::Input;
 use crate::mpir;
@@ -68,7 +68,7 @@ pub fn run(request: &Request, mut spawned: Option<Spawned>) -> i32 {
     let parent = spawned.as_ref().map(|spawned| spawned.port.as_str());
     match (start::start(request, mask, parent), &mut spawned) {
         (Ok(started), _) => {
-            let screens = match debug::open(request.settings.debugger.as_ref()) {
+            let screens = match debug::open(request.settings.screens.as_ref(), |_| Route::default()) {
                 Ok(screens) => screens,
                 Err(text) => {
                     eprintln!("mpirun: {text}");

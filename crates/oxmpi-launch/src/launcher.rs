@@ -69,19 +69,20 @@ pub fn plan(cluster: &Cluster) -> Result<LauncherOrder, String> {
 
 /// Starts an agent on a host.
 pub fn start(order: &LauncherOrder, host: &str) -> io::Result<Process> {
-    let agent = OsString::from_vec(order.agent.clone());
-    let command = match order.command.split_first() {
-        // This machine needs no command to be reached, unless the user wants it.
-        Some((program, words)) if order.also_here || !hosts::is_here(host) => {
-            remote(program, words, host, remote_command(agent.as_bytes()).as_bytes())
-        }
-        _ => {
-            let mut command = Command::new(&agent);
-            command.arg(OPTION);
-            command
-        }
-    };
-    spawn(command)
+    let there = elsewhere(order, host, &[OPTION]);
+    spawn(there.unwrap_or_else(|| {
+        let mut command = Command::new(OsString::from_vec(order.agent.clone()));
+        command.arg(OPTION);
+        command
+    }))
+}
+
+/// The command that starts `mpirun` on a host with these arguments, which are words without blanks. None: the host is this
+/// machine, which needs no command to be reached, unless the user wants it.
+pub fn elsewhere(order: &LauncherOrder, host: &str, arguments: &[&str]) -> Option<Command> {
+    let (program, words) = order.command.split_first()?;
+    let is_needed = order.also_here || !hosts::is_here(host);
+    is_needed.then(|| remote(program, words, host, remote_command(&order.agent, arguments).as_bytes()))
 }
 
 /// Starts a launcher, with pipes that do not block.
@@ -121,11 +122,13 @@ pub fn remote(program: &str, words: &[String], host: &str, line: &[u8]) -> Comma
 }
 
 /// What the login shell of the other host executes. Bourne shells, csh and fish read it in the same way.
-fn remote_command(agent: &[u8]) -> OsString {
+fn remote_command(agent: &[u8], arguments: &[&str]) -> OsString {
     let mut text = b"exec ".to_vec();
     quote(&mut text, agent);
-    text.push(b' ');
-    text.extend(OPTION.as_bytes());
+    for argument in arguments {
+        text.push(b' ');
+        text.extend(argument.as_bytes());
+    }
     OsString::from_vec(text)
 }
 
@@ -171,6 +174,6 @@ mod tests {
 
     #[test]
     fn paths_with_blanks_and_apostrophes() {
-        assert_eq!(remote_command(b"/a b/it's/mpirun"), "exec '/a b/it'\\''s/mpirun' --agent");
+        assert_eq!(remote_command(b"/a b/it's/mpirun", &[OPTION]), "exec '/a b/it'\\''s/mpirun' --agent");
     }
 }

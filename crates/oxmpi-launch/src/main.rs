@@ -112,6 +112,9 @@ fn main() {
     if arguments.first().is_some_and(|first| first == debug_options::VIEW) {
         std::process::exit(debug::view::run(&arguments));
     }
+    if arguments.first().is_some_and(|first| first == debug_options::RELAY) {
+        std::process::exit(debug::far::relay(&arguments));
+    }
     // Treated as the first option, so that an option on the command line overrides it.
     let limit = std::env::var_os("MPIEXEC_TIMEOUT").filter(|limit| !limit.is_empty());
     let limit = limit.into_iter().flat_map(|limit| [OsString::from("--MPIEXEC_TIMEOUT"), limit]);

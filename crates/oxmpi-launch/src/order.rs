@@ -5,7 +5,7 @@ use std::ffi::{CString, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use oxmpi_agent::message::{Below, LauncherOrder, Order, ProgramOrder, RankOrder};
+use oxmpi_agent::message::{Below, DebugOrder, LauncherOrder, Order, ProgramOrder, RankOrder};
 use oxmpi_agent::tree;
 use oxmpi_base::ids::WorldRank;
 use oxmpi_boot::apps::App;
@@ -13,6 +13,8 @@ use oxmpi_boot::deal;
 use oxmpi_boot::handshake::Key;
 use oxmpi_boot::nodes::{NodeBlock, NodeTable};
 
+use crate::debug;
+use crate::debug_options::Debugger;
 use crate::launcher;
 use crate::mpir;
 use crate::nodes;
@@ -57,7 +59,7 @@ impl Plan {
         let wrong = |text: String| Refusal { text, status: 2 };
         let launcher = launcher::plan(cluster).map_err(wrong)?;
         let counts = counts(request, cluster);
-        let size: usize = counts.iter().sum();
+        let size = size(request, cluster);
         let dealt = share::deal(&cluster.hosts, size, settings).map_err(|text| Refusal { text, status: 1 })?;
         let (used, nodes) = without_idle_hosts(&dealt, cluster.hosts.len());
         let hosts: Vec<String> = used.iter().map(|&host| cluster.hosts[host].name.clone()).collect();
@@ -132,6 +134,10 @@ impl Plan {
                 .chain(cluster.spawn_options())
                 .collect(),
             is_held,
+            debug: settings.screens.as_ref().map(|screens| DebugOrder {
+                ranks: ranks[node as usize].iter().copied().filter(|&rank| screens.ranks.contains(&(rank as usize))).collect(),
+                door: screens.door.clone(),
+            }),
         };
         let mut orders: Vec<Order> = everyone.iter().map(|&node| order(node)).collect();
         let mut runs: Vec<Vec<u32>> = below.iter().map(|below| below.nodes.clone()).collect();
@@ -143,6 +149,11 @@ impl Plan {
         let reads = ranks.iter().map(|ranks| ranks.iter().any(|&rank| reads_stdin(rank))).collect();
         Ok(Plan { hosts, ranks, apps, orders, below, launcher, host_timeout, reads, warnings, is_held })
     }
+}
+
+/// The number of ranks.
+pub fn size(request: &Request, cluster: &Cluster) -> usize {
+    counts(request, cluster).iter().sum()
 }
 
 fn counts(request: &Request, cluster: &Cluster) -> Vec<usize> {
@@ -235,16 +246,33 @@ pub fn work(order: &Order) -> Result<Work, Refusal> {
     })
 }
 
+/// gdb as it is found on this machine, for the ranks that shall run in it.
+pub fn debugger(order: &Order) -> Result<Option<Debugger>, Refusal> {
+    let Some(debug) = order.debug.as_ref().filter(|debug| !debug.ranks.is_empty()) else { return Ok(None) };
+    let path = order.programs.first().and_then(search_path);
+    let gdb = debug::find_gdb(path).map_err(|refusal| Refusal {
+        text: format!("on host {}: {}", order.host, refusal.text),
+        ..refusal
+    })?;
+    let ranks = debug.ranks.iter().map(|&rank| rank as usize).collect();
+    Ok(Some(Debugger { ranks, gdb, door: debug.door.clone() }))
+}
+
+/// The folders in which a program is searched.
+fn search_path(program: &ProgramOrder) -> Option<OsString> {
+    let path = program.environment.iter().find_map(|entry| entry.strip_prefix(b"PATH="));
+    path.map(|path| OsString::from_vec(path.to_vec()))
+}
+
 /// A program as it is found on this machine.
 fn runnable(order: &ProgramOrder, host: &str) -> Result<Program, Refusal> {
     let text = |bytes: &[u8]| {
         CString::new(bytes).map_err(|_| Refusal { text: "an argument contains a NUL byte".into(), status: 2 })
     };
-    let path = order.environment.iter().find_map(|entry| entry.strip_prefix(b"PATH="));
     let block = Block {
         program: OsString::from_vec(order.path.clone()),
         wdir: Some(OsString::from_vec(order.directory.clone()).into()),
-        path: path.map(|path| OsString::from_vec(path.to_vec())),
+        path: search_path(order),
         ..Block::default()
     };
     let found = program::find(&block).map_err(|error| {

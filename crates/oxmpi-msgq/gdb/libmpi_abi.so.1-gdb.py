@@ -99,8 +99,8 @@ class Objects(gdb.Command):
 class Handles:
     """What handles stand for: predefined ones as mpi.h names them, others as the library knows them."""
 
-    # A handle of MPI's standard ABI is a pointer to a structure that nobody defines.
-    TYPE = re.compile(r"^struct MPI_ABI_(\w+) \*$")
+    # A handle of MPI's standard ABI is a pointer to a structure that nobody defines; the second form is the library's own.
+    TYPE = re.compile(r"^(?:struct MPI_ABI_(\w+) \*|\*mut .*::Object<.*::(\w+)>)$")
 
     def __init__(self):
         self.named = {}
@@ -153,7 +153,7 @@ def printer(value):
     if not found:
         return None
     handle = int(value)
-    return Printer(handle, handles.describe(found[1], handle))
+    return Printer(handle, handles.describe(found[1] or found[2], handle))
 
 
 Mpi()

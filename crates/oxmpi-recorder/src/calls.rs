@@ -31,6 +31,8 @@ pub struct Site {
     pub ticks: u64,
     pub waited: u64,
     pub longest: u64,
+    /// The program may end after such a call.
+    is_last: bool,
 }
 
 pub struct Algorithm {
@@ -53,9 +55,11 @@ pub struct Thread {
     pub number: u8,
     pub sites: Vec<Site>,
     /// Where in `sites` a caller is, plus one.
-    index: Vec<u16>,
+    index: Box<[u16; 2 * SITES]>,
     pub algorithms: Vec<Algorithm>,
     pub events: Vec<Event>,
+    /// Events are kept.
+    traces: bool,
     /// The frame of the call that the thread is in, or 0.
     frame: u64,
     site: u32,
@@ -75,9 +79,10 @@ impl Thread {
         Thread {
             number,
             sites,
-            index: vec![0; 2 * SITES],
+            index: Box::new([0; 2 * SITES]),
             algorithms: Vec::new(),
             events: Vec::new(),
+            traces: STATE.most_events.load(Relaxed) > 0,
             frame: 0,
             site: 0,
             begin: 0,
@@ -112,7 +117,8 @@ impl Thread {
             return 0;
         }
         self.index[at] = self.sites.len() as u16;
-        self.sites.push(Site { caller, function, ..Site::default() });
+        let is_last = finish::IS_LAST[function as usize];
+        self.sites.push(Site { caller, function, is_last, ..Site::default() });
         self.sites.len() as u32 - 1
     }
 
@@ -237,11 +243,11 @@ pub fn threads() -> impl Iterator<Item = &'static Thread> {
     PLACES.iter().filter_map(|place| unsafe { (*place.thread.get()).as_deref() })
 }
 
-/// What a stub does: the function that it goes on to, and whether the call is recorded.
+/// What a stub does: the function that it goes on to, and what it gives to `leave`, or null if the call is not recorded.
 #[repr(C)]
 pub struct Next {
     function: *mut c_void,
-    is_recorded: u64,
+    thread: *mut Thread,
 }
 
 /// A call begins.
@@ -249,15 +255,15 @@ pub extern "C" fn enter(number: u32, caller: u64, frame: u64) -> Next {
     let function = real::function(number as usize);
     let mode = STATE.mode.load(Relaxed);
     if mode != ON && (mode == OFF || !begin()) {
-        return Next { function, is_recorded: 0 };
+        return Next { function, thread: null_mut() };
     }
     let Some(thread) = own() else {
         STATE.lost_calls.fetch_add(1, Relaxed);
-        return Next { function, is_recorded: 0 };
+        return Next { function, thread: null_mut() };
     };
     // A frame that is not above ours is gone: the program has jumped out of it.
     if thread.frame > frame {
-        return Next { function, is_recorded: 0 };
+        return Next { function, thread: null_mut() };
     }
     thread.frame = frame;
     thread.site = thread.site_of(caller, number);
@@ -266,13 +272,17 @@ pub extern "C" fn enter(number: u32, caller: u64, frame: u64) -> Next {
     thread.bytes = 0;
     thread.algorithm = None;
     thread.begin = ticks();
-    Next { function, is_recorded: 1 }
+    Next { function, thread }
 }
 
 /// The call that `enter` has recorded ends.
-pub extern "C" fn leave() {
+///
+/// # Safety
+/// `thread` is what `enter` has given for this call, in the same thread.
+pub unsafe extern "C" fn leave(thread: *mut Thread) {
     let end = ticks();
-    let Some(thread) = own() else { return };
+    // SAFETY: it is this thread's own, stays where it is, and no reference of it lives.
+    let thread = unsafe { &mut *thread };
     let (ticks, waited) = (end.saturating_sub(thread.begin), thread.waited);
     let site = &mut thread.sites[thread.site as usize];
     site.count += 1;
@@ -282,16 +292,16 @@ pub extern "C" fn leave() {
     if thread.bytes > 0 {
         site.bytes.fetch_add(thread.bytes, Relaxed);
     }
-    let function = site.function as usize;
+    let last = site.is_last.then_some(site.function);
     if let Some(name) = thread.algorithm {
         thread.note_algorithm(name, ticks);
     }
-    if STATE.most_events.load(Relaxed) > 0 {
+    if thread.traces {
         thread.keep(Event::Call { site: thread.site, begin: thread.begin, ticks, waited });
     }
     thread.frame = 0;
-    if finish::IS_LAST[function] {
-        finish::finalized(NAMES[function].1);
+    if let Some(function) = last {
+        finish::finalized(NAMES[function as usize].1);
     }
 }
 

@@ -160,8 +160,9 @@ impl Agent {
         }
     }
 
-    pub(super) fn prepare(&self, order: &Order) -> Result<(Work, Prepared), Refusal> {
+    pub(super) fn prepare(&mut self, order: &Order) -> Result<(Work, Prepared), Refusal> {
         let work = order::work(order)?;
+        self.settings.debugger = order::debugger(order)?;
         let mut budget = Budget::count(&self.settings).map_err(|text| Refusal { text, status: 1 })?;
         if order.pretended {
             // All agents share the CPUs of this machine, so none may bind its ranks to all of them.

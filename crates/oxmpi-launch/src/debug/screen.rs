@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
-use crate::debug_options::{self, Screen};
+use crate::debug_options::{self, Screen, Screens};
 use crate::options::Block;
 use crate::program;
 use crate::sys;
@@ -40,20 +40,32 @@ fn best(around: &Surroundings) -> Result<Screen, String> {
     }
 }
 
+/// The command by which a screen reaches a rank on another host; empty for one on this machine.
+#[derive(Default)]
+pub struct Route(pub Vec<OsString>);
+
 /// Opens the screens of the ranks; the children that show them.
-pub fn open(screen: Screen, ranks: &[usize]) -> Result<Vec<Child>, String> {
-    match screen {
-        Screen::Panes | Screen::OwnTmux => ranks.iter().try_for_each(|&rank| pane(rank)).map(|()| Vec::new()),
-        Screen::Xterm => ranks.iter().map(|&rank| window(rank)).collect(),
-        Screen::Here => Ok(vec![start(Command::new(own_path()).args(viewer(ranks)))?]),
+pub fn open(screens: &Screens, route: &dyn Fn(usize) -> Route) -> Result<Vec<Child>, String> {
+    let one = |rank: usize| viewer(screens, &[rank], route);
+    let mut ranks = screens.ranks.iter();
+    match screens.screen {
+        Screen::Panes | Screen::OwnTmux => ranks.try_for_each(|&rank| pane(one(rank))).map(|()| Vec::new()),
+        Screen::Xterm => ranks.map(|&rank| window(rank, one(rank))).collect(),
+        Screen::Here => Ok(vec![start(Command::new(own_path()).args(viewer(screens, &screens.ranks, route)))?]),
     }
 }
 
-/// The arguments with which `mpirun` shows ranks.
-fn viewer(ranks: &[usize]) -> Vec<OsString> {
-    let own = std::process::id();
-    let numbers = std::iter::once(own.to_string()).chain(ranks.iter().map(usize::to_string));
-    std::iter::once(debug_options::VIEW.into()).chain(numbers.map(OsString::from)).collect()
+/// The arguments with which `mpirun` shows ranks: its process, the name of the door, and for each rank its number, the number of
+/// words of its route, and these.
+fn viewer(screens: &Screens, ranks: &[usize], route: &dyn Fn(usize) -> Route) -> Vec<OsString> {
+    let mut words: Vec<OsString> =
+        vec![debug_options::VIEW.into(), std::process::id().to_string().into(), screens.door.clone().into()];
+    for &rank in ranks {
+        let Route(route) = route(rank);
+        words.extend([rank, route.len()].map(|number| number.to_string().into()));
+        words.extend(route);
+    }
+    words
 }
 
 fn own_path() -> PathBuf {
@@ -64,15 +76,15 @@ fn start(command: &mut Command) -> Result<Child, String> {
     command.spawn().map_err(|error| format!("--debug: cannot start {}: {error}", command.get_program().display()))
 }
 
-fn window(rank: usize) -> Result<Child, String> {
-    start(Command::new("xterm").args(["-T", &format!("rank {rank}"), "-e"]).arg(own_path()).args(viewer(&[rank])))
+fn window(rank: usize, viewer: Vec<OsString>) -> Result<Child, String> {
+    start(Command::new("xterm").args(["-T", &format!("rank {rank}"), "-e"]).arg(own_path()).args(viewer))
 }
 
 /// Divides the pane of `mpirun`; with all panes of equal size there is room for more.
-fn pane(rank: usize) -> Result<(), String> {
+fn pane(viewer: Vec<OsString>) -> Result<(), String> {
     let own = env::var("TMUX_PANE").unwrap_or_default();
     let mut split = Command::new("tmux");
-    split.args(["split-window", "-d", "-t", &own, "--"]).arg(own_path()).args(viewer(&[rank]));
+    split.args(["split-window", "-d", "-t", &own, "--"]).arg(own_path()).args(viewer);
     tmux(&mut split)?;
     tmux(Command::new("tmux").args(["select-layout", "-t", &own, "tiled"]))
 }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::Path;
@@ -14,6 +14,7 @@ use std::time::Duration;
 use oxmpi_base::socket;
 use oxmpi_base::terminal::{self, RawMode};
 
+use super::far::Far;
 use crate::debug_options;
 use crate::sys;
 
@@ -24,41 +25,112 @@ const KEPT: usize = 64 << 10;
 /// How often the size of the terminal is looked at, and a rank that has no door yet.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Shows ranks. The arguments: the option, the process of `mpirun`, and the ranks.
+/// Shows ranks. The arguments: see `screen.rs`.
 pub fn run(arguments: &[OsString]) -> i32 {
-    let numbers: Vec<usize> =
-        arguments.iter().skip(1).filter_map(|word| word.to_str().and_then(|word| word.parse().ok())).collect();
-    let Some((&mpirun, ranks)) = numbers.split_first() else { return 2 };
-    let connected: Option<Vec<Shown>> = ranks.iter().map(|&rank| Shown::connect(mpirun as u32, rank)).collect();
-    let Some(shown) = connected.filter(|shown| !shown.is_empty()) else { return 1 };
+    let Some((mpirun, job, routes)) = read(arguments) else { return 2 };
+    let mut shown = Vec::new();
+    for (rank, route) in routes {
+        let terminal = match route.is_empty() {
+            true => connect(mpirun, &job, rank).map(Terminal::Here),
+            false => Far::begin(route).map(Terminal::Far),
+        };
+        // None when the job has ended.
+        let Some(terminal) = terminal else { return 1 };
+        shown.push(Shown { rank, terminal: Some(terminal), kept: VecDeque::new() });
+    }
+    if shown.is_empty() {
+        return 2;
+    }
     let _raw = RawMode::begin(0);
-    View { shown, at: 0 }.run();
+    View { mpirun, shown, at: 0 }.run();
     0
+}
+
+/// A rank, and the words of its route.
+type Routed<'a> = (usize, &'a [OsString]);
+
+/// The process of `mpirun`, the name of the door, and the ranks.
+fn read(arguments: &[OsString]) -> Option<(u32, String, Vec<Routed<'_>>)> {
+    let [_, mpirun, job, rest @ ..] = arguments else { return None };
+    let number = |word: &OsString| word.to_str().and_then(|word| word.parse::<usize>().ok());
+    let (mut ranks, mut rest) = (Vec::new(), rest);
+    while let [rank, count, words @ ..] = rest {
+        let (route, others) = words.split_at_checked(number(count)?)?;
+        ranks.push((number(rank)?, route));
+        rest = others;
+    }
+    Some((number(mpirun)? as u32, job.to_str()?.into(), ranks))
 }
 
 /// A rank.
 struct Shown {
     rank: usize,
     /// None: its debugger has ended.
-    terminal: Option<OwnedFd>,
+    terminal: Option<Terminal>,
     kept: VecDeque<u8>,
 }
 
-impl Shown {
-    /// Takes the terminal of a rank; none when the job ends before.
-    fn connect(mpirun: u32, rank: usize) -> Option<Shown> {
-        let door = SocketAddr::from_abstract_name(debug_options::door(mpirun, rank)).ok()?;
-        while Path::new(&format!("/proc/{mpirun}")).exists() {
-            if let Ok(terminal) = take(&door) {
-                return Some(Shown { rank, terminal: Some(terminal), kept: VecDeque::new() });
-            }
-            thread::sleep(PAUSE);
+/// Our end of the terminal of a rank.
+enum Terminal {
+    Here(OwnedFd),
+    Far(Far),
+}
+
+impl Terminal {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Terminal::Here(fd) => fd.as_raw_fd(),
+            Terminal::Far(far) => far.as_raw_fd(),
         }
-        None
+    }
+
+    fn follow_size(&mut self, of: RawFd) {
+        match self {
+            Terminal::Here(fd) => terminal::copy_size(of, fd.as_raw_fd()),
+            Terminal::Far(far) => far.follow_size(of),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Terminal::Here(fd) => write_all(fd.as_raw_fd(), bytes),
+            Terminal::Far(far) => far.write(bytes),
+        }
     }
 }
 
-fn take(door: &SocketAddr) -> io::Result<OwnedFd> {
+pub(super) fn write_all(to: RawFd, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match sys::write(to, bytes)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            count => bytes = &bytes[count..],
+        }
+    }
+    Ok(())
+}
+
+/// Takes the terminal of a rank on this machine; none when the job ends before.
+fn connect(mpirun: u32, job: &str, rank: usize) -> Option<OwnedFd> {
+    while is_there(mpirun) {
+        if let Some(terminal) = take(job, rank) {
+            return Some(terminal);
+        }
+        thread::sleep(PAUSE);
+    }
+    None
+}
+
+fn is_there(mpirun: u32) -> bool {
+    Path::new(&format!("/proc/{mpirun}")).exists()
+}
+
+/// The terminal of a rank that waits for its screen.
+pub(super) fn take(job: &str, rank: usize) -> Option<OwnedFd> {
+    let door = SocketAddr::from_abstract_name(debug_options::door(job, rank)).ok()?;
+    take_at(&door).ok()
+}
+
+fn take_at(door: &SocketAddr) -> io::Result<OwnedFd> {
     let stream = UnixStream::connect_addr(door)?;
     if socket::peer_process(stream.as_fd())?.user != sys::own_user() {
         return Err(io::ErrorKind::PermissionDenied.into());
@@ -69,6 +141,7 @@ fn take(door: &SocketAddr) -> io::Result<OwnedFd> {
 }
 
 struct View {
+    mpirun: u32,
     shown: Vec<Shown>,
     at: usize,
 }
@@ -78,8 +151,8 @@ impl View {
         let mut buffer = vec![0; KEPT];
         self.announce();
         while self.shown[self.at].terminal.is_some() {
-            for terminal in self.shown.iter().filter_map(|shown| shown.terminal.as_ref()) {
-                terminal::copy_size(0, terminal.as_raw_fd());
+            for terminal in self.shown.iter_mut().filter_map(|shown| shown.terminal.as_mut()) {
+                terminal.follow_size(0);
             }
             let mut fds = vec![sys::pollfd(0, sys::POLLIN)];
             fds.extend(self.shown.iter().map(|shown| match &shown.terminal {
@@ -88,6 +161,11 @@ impl View {
             }));
             if sys::poll(&mut fds, Some(PAUSE)).is_err() {
                 continue;
+            }
+            // A rank on another host whose job has ended before it waited for its screen never will.
+            let is_idle = fds.iter().all(|fd| fd.revents == 0);
+            if is_idle && matches!(self.shown[self.at].terminal, Some(Terminal::Far(_))) && !is_there(self.mpirun) {
+                return;
             }
             for (index, fd) in fds[1..].iter().enumerate() {
                 if fd.revents != 0 {
@@ -134,13 +212,10 @@ impl View {
         self.pass_on(typed);
     }
 
-    fn pass_on(&self, mut typed: &[u8]) {
-        let Some(terminal) = &self.shown[self.at].terminal else { return };
-        while !typed.is_empty() {
-            match sys::write(terminal.as_raw_fd(), typed) {
-                Ok(count) if count > 0 => typed = &typed[count..],
-                _ => return,
-            }
+    fn pass_on(&mut self, typed: &[u8]) {
+        if let Some(terminal) = &mut self.shown[self.at].terminal {
+            // The end of its debugger is seen where its output is read.
+            let _ = terminal.write(typed);
         }
     }
 
@@ -167,4 +242,21 @@ impl View {
 fn print(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(bytes).and_then(|()| out.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_and_their_routes() {
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let arguments = words("--debugger-view 7 d00r 0 0 2 3 ssh b x 5 0");
+        let (mpirun, job, ranks) = read(&arguments).unwrap();
+        assert_eq!((mpirun, &job[..]), (7, "d00r"));
+        let route = words("ssh b x");
+        assert_eq!(ranks, [(0, &[][..]), (2, &route[..]), (5, &[][..])]);
+        assert!(read(&words("--debugger-view 7 d00r 0 2 ssh")).is_none());
+        assert!(read(&words("--debugger-view 7")).is_none());
+    }
 }

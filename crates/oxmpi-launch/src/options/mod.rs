@@ -16,7 +16,7 @@ use oxmpi_base::cpus::CpuSet;
 use crate::allocation::Found;
 use crate::check_options::Check;
 use crate::deadlock_mode::Mode;
-use crate::debug_options::{self, Debugger};
+use crate::debug_options::{self, Debugger, Screens};
 use crate::hosts::{self, Host};
 use crate::nodes::PretendNodes;
 use crate::output::Label;
@@ -95,8 +95,9 @@ pub struct Settings {
     /// What happens in a deadlock.
     pub deadlock: Mode,
     pub check: Check,
-    /// The ranks that shall run in gdb, and with what.
+    /// The ranks that shall run in gdb, where they are seen, and which of them are started by this process.
     pub debug: Option<debug_options::Wanted>,
+    pub screens: Option<Screens>,
     pub debugger: Option<Debugger>,
     /// What the user wants to see of the job.
     pub recorded: Wanted,

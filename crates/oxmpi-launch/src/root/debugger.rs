@@ -1,12 +1,19 @@
 //! What a parallel debugger is told of a job on several hosts (`mpir.rs`): the processes of all ranks, once all agents have
 //! started theirs.
 
+use std::ffi::OsString;
+use std::iter;
+use std::process::Command;
 use std::sync::Arc;
 
 use oxmpi_agent::frame::{BadFrame, EVERY_NODE};
-use oxmpi_agent::message::Down;
+use oxmpi_agent::message::{Down, Stop};
 
 use super::Root;
+use super::ending::Verdict;
+use crate::debug::{self, Route};
+use crate::debug_options;
+use crate::launcher;
 use crate::mpir::{self, Process};
 
 /// The ranks that run.
@@ -53,6 +60,25 @@ impl Root<'_> {
             executable: &row.path,
             pid: row.pid,
         }));
+        self.open_screens();
         if self.running.is_held { self.branches.send(EVERY_NODE, &Down::Release) } else { Ok(()) }
+    }
+
+    /// Opens the screens of `--debug`. Each gets the command by which it reaches the host of its rank.
+    fn open_screens(&mut self) {
+        let route = |rank: usize| {
+            let node = self.running.rows[rank].as_ref().map_or(0, |row| row.node);
+            let door = self.settings.screens.as_ref().map_or("", |screens| &screens.door);
+            let arguments = [debug_options::RELAY, door, &rank.to_string()];
+            let command = launcher::elsewhere(&self.launcher, &self.nodes[node].host, &arguments);
+            let words = |command: Command| {
+                iter::once(command.get_program()).chain(command.get_args()).map(OsString::from).collect()
+            };
+            Route(command.map(words).unwrap_or_default())
+        };
+        match debug::open(self.settings.screens.as_ref(), route) {
+            Ok(screens) => self.screens = screens,
+            Err(text) => self.fail(Verdict::Trouble(text, 1), Stop::Failure),
+        }
     }
 }

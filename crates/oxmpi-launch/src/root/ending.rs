@@ -211,6 +211,8 @@ impl Root<'_> {
                 hurry |= matches!(signal, sys::SIGINT | sys::SIGTERM | sys::SIGHUP | sys::SIGQUIT);
             }
         }
+        // They give the terminal back.
+        self.screens.iter_mut().for_each(|screen| drop(screen.wait()));
         let (text, status) = self.ending();
         let found = self.findings.conclude(Instant::now());
         found.iter().for_each(|line| self.say(line));

@@ -13,6 +13,7 @@ mod parents;
 mod streams;
 
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use oxmpi_agent::frame::{BadFrame, Credit};
@@ -135,6 +136,8 @@ struct Root<'a> {
     has_run: bool,
     /// The processes that a debugger is told of.
     running: Running,
+    /// Processes that show ranks in gdb.
+    screens: Vec<Child>,
     /// Deaths and votes, if the job goes on when ranks die.
     going_on: GoingOn,
 }
@@ -239,6 +242,7 @@ impl<'a> Root<'a> {
             told_missing: false,
             has_run: false,
             running: Running::new(plan.apps.len(), plan.ranks.len(), plan.is_held),
+            screens: Vec::new(),
             going_on: GoingOn::default(),
             program: request.blocks.first().map_or(String::new(), |block| block.program.to_string_lossy().into_owned()),
         };
