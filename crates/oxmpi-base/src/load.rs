@@ -5,15 +5,27 @@
 //! A polling thread calls [`polled_in_vain`] from time to time, which compares the clock with the
 //! CPU time of the thread. Only `wait.rs` acts on the result, through [`is_contended`], which is
 //! one load. The evidence expires after some milliseconds in which no other thread wanted the CPU.
+//!
+//! Others that wait as we do give the CPU back soon when we yield it. A program that computes keeps
+//! it for a whole time slice, or several; meanwhile the peers on the other CPUs wait in vain. So
+//! after a few such yields this process does not yield for a while, and polls for as long as the
+//! kernel lets it.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Whether something else has recently run where a thread of this process wanted to run.
+/// Whether something else has recently run where a thread of this process wanted to run, and gives
+/// the CPU back when this thread yields it.
 #[inline]
 pub fn is_contended() -> bool {
     // Relaxed, here and below: hints.
-    CONTENDED.load(Ordering::Relaxed)
+    STATE.load(Ordering::Relaxed) == SHARED
+}
+
+/// Whether other programs keep the CPU when this thread yields it.
+#[inline]
+pub fn is_taken() -> bool {
+    STATE.load(Ordering::Relaxed) == TAKEN
 }
 
 /// Called by a thread that has polled some dozens of times without finding anything.
@@ -48,13 +60,26 @@ pub fn yield_cpu_timed() -> u64 {
     let end = now();
     let absence = end.saturating_sub(start);
     if is_contended() {
-        if absence >= SHORTEST_LOSS {
-            UNTIL.store(end + LASTS, Ordering::Relaxed);
-        } else if end > UNTIL.load(Ordering::Relaxed) {
-            CONTENDED.store(false, Ordering::Relaxed);
-        }
+        STATE.store(after_yield(absence, end), Ordering::Relaxed);
     }
     absence
+}
+
+/// What a yield of a contended CPU says that ended now.
+fn after_yield(absence: u64, now: u64) -> u32 {
+    if absence < TIME_SLICE {
+        DEAR.store(0, Ordering::Relaxed);
+    } else if DEAR.fetch_add(1, Ordering::Relaxed) >= DEAR_YIELDS {
+        DEAR.store(DEAR_YIELDS, Ordering::Relaxed);
+        UNTIL.store(now + PERSISTS, Ordering::Relaxed);
+        return TAKEN;
+    }
+    if absence >= SHORTEST_LOSS {
+        UNTIL.store(now + LASTS, Ordering::Relaxed);
+    } else if now > UNTIL.load(Ordering::Relaxed) {
+        return FREE;
+    }
+    SHARED
 }
 
 fn sched_yield() {
@@ -66,7 +91,15 @@ pub fn now() -> u64 {
     time(libc::CLOCK_MONOTONIC)
 }
 
-static CONTENDED: AtomicBool = AtomicBool::new(false);
+/// One of the constants below.
+static STATE: AtomicU32 = AtomicU32::new(FREE);
+const FREE: u32 = 0;
+/// Others use our CPUs.
+const SHARED: u32 = 1;
+/// They keep them when we yield.
+const TAKEN: u32 = 2;
+/// Yields in succession that have cost a time slice.
+static DEAR: AtomicU32 = AtomicU32::new(0);
 /// When the evidence expires, in nanoseconds of the monotonic clock.
 static UNTIL: AtomicU64 = AtomicU64::new(0);
 static POLLS: AtomicU32 = AtomicU32::new(0);
@@ -80,6 +113,13 @@ const LONGEST_SAMPLE: u64 = 100_000_000;
 const SHORTEST_LOSS: u64 = 300_000;
 /// How long the machine counts as contended after the last evidence.
 const LASTS: u64 = 30_000_000;
+/// Others that wait as we do come back sooner than this, in nanoseconds.
+const TIME_SLICE: u64 = 1_000_000;
+/// So many yields may cost more before the next one ends the yielding: another job that has just begun to share our CPUs
+/// notices it only after a time slice.
+const DEAR_YIELDS: u32 = 2;
+/// After so long the next yield shows whether it is still so.
+const PERSISTS: u64 = 500_000_000;
 
 #[derive(Clone, Copy)]
 struct Sample {
@@ -102,9 +142,14 @@ fn look() {
     }
     let new = Sample { clock, cpu: time(libc::CLOCK_THREAD_CPUTIME_ID), switches: switches() };
     LAST.set(Some(new));
-    if last.is_some_and(|last| is_evidence(&last, &new)) {
+    if is_taken() {
+        if clock > UNTIL.load(Ordering::Relaxed) {
+            UNTIL.store(clock + LASTS, Ordering::Relaxed);
+            STATE.store(SHARED, Ordering::Relaxed);
+        }
+    } else if last.is_some_and(|last| is_evidence(&last, &new)) {
         UNTIL.store(clock + LASTS, Ordering::Relaxed);
-        CONTENDED.store(true, Ordering::Relaxed);
+        STATE.store(SHARED, Ordering::Relaxed);
     }
 }
 
@@ -147,9 +192,31 @@ mod tests {
         assert!(!after(LONGEST_SAMPLE + 1, 0, 1), "it did something else meanwhile");
     }
 
+    #[test]
+    fn yields_that_cost_a_time_slice_are_not_repeated() {
+        // The statics are those of this process, and the other test uses them too.
+        let _one = ONE.lock().unwrap();
+        DEAR.store(0, Ordering::Relaxed);
+        UNTIL.store(0, Ordering::Relaxed);
+        assert_eq!(after_yield(1_000, 10), FREE, "nobody wanted the CPU");
+        assert_eq!(after_yield(400_000, 10), SHARED);
+        for _ in 0..DEAR_YIELDS {
+            assert_eq!(after_yield(TIME_SLICE, 10), SHARED, "it may be an exception");
+        }
+        assert_eq!(after_yield(TIME_SLICE, 10), TAKEN);
+        assert_eq!(UNTIL.load(Ordering::Relaxed), 10 + PERSISTS);
+        assert_eq!(after_yield(TIME_SLICE, 10), TAKEN, "the first yield after a while");
+        assert_eq!(after_yield(400_000, 10), SHARED, "others come back soon");
+        assert_eq!(after_yield(TIME_SLICE, 10), SHARED);
+        UNTIL.store(0, Ordering::Relaxed);
+    }
+
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
     /// More polling threads than CPUs: noticed soon, and forgotten when they have ended.
     #[test]
     fn threads_that_outnumber_cpus_are_noticed() {
+        let _one = ONE.lock().unwrap();
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let poll = |until: &(dyn Fn() -> bool + Sync)| {
             let start = Instant::now();

@@ -347,6 +347,9 @@ const ROUNDS_ALONE: u32 = 256;
 /// Yields before sleeping while ranks outnumber CPUs.
 const YIELDS_OVERSUBSCRIBED: u32 = 48;
 
+/// How long a call polls before it sleeps where other programs keep the CPUs, in nanoseconds: some of their time slices.
+const PATIENCE_BESIDE_OTHERS: u64 = 20_000_000;
+
 /// Polls before a yield while ranks outnumber CPUs.
 const LOOKS_OVERSUBSCRIBED: u32 = 4;
 
@@ -401,6 +404,11 @@ impl Backoff {
             yield_cpu();
             self.looks += Self::skipped(job);
             return Step::Again;
+        }
+        // A sleeper would get a CPU back after the time slices of others, and its peer then sleeps, and so on.
+        if !oversubscribed && load::is_taken() {
+            let is_early = now() < *self.until.get_or_insert_with(|| now() + PATIENCE_BESIDE_OTHERS);
+            return if is_early { Step::Again } else { Step::Sleep };
         }
         let more = WAKE_LATENCY.more_backoff();
         if !oversubscribed && more > 0 && now() < *self.until.get_or_insert_with(|| now() + more) {

@@ -64,8 +64,11 @@ impl Wait for BoardWait<'_, '_> {
         }
         let mut told = Told::new();
         told.begin();
-        if wait::is_oversubscribed(self.guard.shared().job()) && !self.guard.is_shared() {
+        if !self.guard.is_shared() {
             for _ in 0..CPU_YIELDS {
+                if !wait::is_oversubscribed(self.guard.shared().job()) {
+                    break;
+                }
                 wait::yield_cpu();
                 if ready() {
                     told.stop();
