@@ -15,6 +15,7 @@ use crate::{RemoteRun, Window};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::{Result, bail};
 use oxmpi_base::stripe::Stripe;
+use oxmpi_base::valgrind;
 use oxmpi_datatype::{Datatype, Group, NAMED, NULL, Named};
 use oxmpi_ops::{Kernel, Op};
 use oxmpi_transport::NodeMemory;
@@ -364,6 +365,10 @@ unsafe fn combine_part(
             get_remote(node, before, bytes, at)?;
             // SAFETY: `before`, `source` and `stage` have `count` elements each.
             unsafe { (with.kernel)(before, source, stage, count) };
+            // The gaps of a pair are part of the stage, and no kernel writes them.
+            if valgrind::is_on() {
+                valgrind::make_defined(stage as usize, bytes);
+            }
             put_remote(node, stage, bytes, at)
         }
     }
