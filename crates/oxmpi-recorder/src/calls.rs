@@ -93,17 +93,17 @@ impl Thread {
         }
     }
 
-    /// The number of a place.
-    #[inline]
-    fn site_of(&mut self, caller: u64, function: u32) -> u32 {
+    /// The number of a place, or where in the index it would be.
+    #[inline(always)]
+    fn known_site(&self, caller: u64, function: u32) -> Result<u32, usize> {
         let mut at = (caller.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51) as usize;
         loop {
             match self.index[at] {
-                0 => return self.new_site(at, caller, function),
+                0 => return Err(at),
                 known => {
                     let site = &self.sites[usize::from(known)];
                     if site.caller == caller && site.function == function {
-                        return known.into();
+                        return Ok(known.into());
                     }
                 }
             }
@@ -111,7 +111,18 @@ impl Thread {
         }
     }
 
-    #[cold]
+    /// A call begins.
+    #[inline(always)]
+    fn begin(&mut self, site: u32, frame: u64) {
+        self.frame = frame;
+        self.site = site;
+        self.waited = 0;
+        self.waits = 0;
+        self.bytes = 0;
+        self.algorithm = None;
+        self.begin = ticks();
+    }
+
     fn new_site(&mut self, at: usize, caller: u64, function: u32) -> u32 {
         if self.sites.len() == SITES {
             return 0;
@@ -219,6 +230,14 @@ fn own() -> Option<&'static mut Thread> {
     unsafe { (*place.thread.get()).as_deref_mut() }
 }
 
+/// This thread's calls, if it was the first one to call.
+#[inline(always)]
+fn own_first() -> Option<&'static mut Thread> {
+    let place = &PLACES[0];
+    // SAFETY: as in `own`.
+    if place.owner.load(Relaxed) == own_number() { unsafe { (*place.thread.get()).as_deref_mut() } } else { None }
+}
+
 #[cold]
 fn other_place(own: u64) -> Option<&'static Place> {
     for (number, place) in PLACES.iter().enumerate() {
@@ -250,8 +269,23 @@ pub struct Next {
     thread: *mut Thread,
 }
 
-/// A call begins.
+/// A call begins. The usual way has no calls of functions, so that it needs no registers of the caller.
 pub extern "C" fn enter(number: u32, caller: u64, frame: u64) -> Next {
+    let function = real::known(number as usize);
+    if let Some(thread) = own_first()
+        && !function.is_null()
+        && STATE.mode.load(Relaxed) == ON
+        && thread.frame <= frame
+        && let Ok(site) = thread.known_site(caller, number)
+    {
+        thread.begin(site, frame);
+        return Next { function, thread };
+    }
+    enter_slowly(number, caller, frame)
+}
+
+#[cold]
+fn enter_slowly(number: u32, caller: u64, frame: u64) -> Next {
     let function = real::function(number as usize);
     let mode = STATE.mode.load(Relaxed);
     if mode != ON && (mode == OFF || !begin()) {
@@ -265,13 +299,8 @@ pub extern "C" fn enter(number: u32, caller: u64, frame: u64) -> Next {
     if thread.frame > frame {
         return Next { function, thread: null_mut() };
     }
-    thread.frame = frame;
-    thread.site = thread.site_of(caller, number);
-    thread.waited = 0;
-    thread.waits = 0;
-    thread.bytes = 0;
-    thread.algorithm = None;
-    thread.begin = ticks();
+    let site = thread.known_site(caller, number).unwrap_or_else(|at| thread.new_site(at, caller, number));
+    thread.begin(site, frame);
     Next { function, thread }
 }
 
@@ -292,14 +321,23 @@ pub unsafe extern "C" fn leave(thread: *mut Thread) {
     if thread.bytes > 0 {
         site.bytes.fetch_add(thread.bytes, Relaxed);
     }
+    thread.frame = 0;
+    if site.is_last || thread.traces || thread.algorithm.is_some() {
+        conclude(thread, ticks);
+    }
+}
+
+/// What only some calls have at their end.
+#[inline(never)]
+fn conclude(thread: &mut Thread, ticks: u64) {
+    let site = &thread.sites[thread.site as usize];
     let last = site.is_last.then_some(site.function);
     if let Some(name) = thread.algorithm {
         thread.note_algorithm(name, ticks);
     }
     if thread.traces {
-        thread.keep(Event::Call { site: thread.site, begin: thread.begin, ticks, waited });
+        thread.keep(Event::Call { site: thread.site, begin: thread.begin, ticks, waited: thread.waited });
     }
-    thread.frame = 0;
     if let Some(function) = last {
         finish::finalized(NAMES[function as usize].1);
     }
