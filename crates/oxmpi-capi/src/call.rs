@@ -85,13 +85,19 @@ macro_rules! entry {
         /// # Safety
         /// The arguments are what the standard requires of a caller of this function.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($(mut $argument: <$type as $crate::passed::Passed>::C),*) -> $returns {
-            $(let $argument = $crate::passed::kept!($argument: $type);)*
-            // SAFETY: the program promises with its call that the standard's text on this function holds: pointers
-            // are null or point to what the text says, arrays and buffers have the lengths of their counts and
-            // types, strings end, and nobody else uses the memory until the call returns or its operation is
-            // complete. Each value is made from the argument that the text describes.
-            unsafe { $value }
+        pub unsafe extern "C" fn $name($($argument: <$type as $crate::passed::Passed>::C),*) -> $returns {
+            let returned: $returns = {
+                $(let $argument = <$type as $crate::passed::Passed>::value($argument);)*
+                // SAFETY: the program promises with its call that the standard's text on this function holds: pointers
+                // are null or point to what the text says, arrays and buffers have the lengths of their counts and
+                // types, strings end, and nobody else uses the memory until the call returns or its operation is
+                // complete. Each value is made from the argument that the text describes.
+                unsafe { $value }
+            };
+            if $crate::passed::Returned::is_impossible(&returned) {
+                $($crate::passed::kept!($argument);)*
+            }
+            returned
         }
     };
 }

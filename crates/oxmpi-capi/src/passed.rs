@@ -61,14 +61,37 @@ handles! { TEnum TCvarHandle TPvarHandle TPvarSession TEventRegistration TEventI
 numbers! { c_int i64 }
 others! { *const T *mut T Option<T> }
 
-/// The value of an argument. The argument itself stays in the frame of its function until that returns: there a debugger finds it,
-/// when the registers have long been used for something else. It costs one store.
+/// What a function of MPI returns.
+pub trait Returned {
+    /// Whether it is what no function returns. The compiler knows that success is something else, so it asks only after errors.
+    /// Functions without an error code have arguments that need not be kept.
+    fn is_impossible(&self) -> bool {
+        false
+    }
+}
+
+impl Returned for c_int {
+    #[inline(always)]
+    fn is_impossible(&self) -> bool {
+        *self == c_int::MIN
+    }
+}
+
+macro_rules! other_results {
+    ($($result:ident)*) => {$(
+        impl Returned for $result {}
+    )*};
+}
+
+other_results! { f64 i64 Comm Datatype Errhandler File Group Info Message Op Request Session Win }
+
+/// Keeps an argument in the frame of its function until that returns: there a debugger finds it, when the registers have long been
+/// used for something else. A volatile access, which need not be executed, keeps the compiler from removing its place. So it costs
+/// one store, where the function begins, and breakpoints are after it.
 macro_rules! kept {
-    ($argument:ident: $type:ty) => {{
-        let passed = $argument;
-        // SAFETY: the place is the argument itself. A volatile store keeps it in memory; nobody reads it there.
-        unsafe { (&raw mut $argument).write_volatile(passed) };
-        <$type as $crate::passed::Passed>::value(passed)
-    }};
+    ($argument:ident) => {
+        // SAFETY: the place is the argument itself.
+        _ = unsafe { (&raw const $argument).read_volatile() }
+    };
 }
 pub(crate) use kept;

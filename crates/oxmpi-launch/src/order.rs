@@ -135,7 +135,11 @@ impl Plan {
                 .collect(),
             is_held,
             debug: settings.screens.as_ref().map(|screens| DebugOrder {
-                ranks: ranks[node as usize].iter().copied().filter(|&rank| screens.ranks.contains(&(rank as usize))).collect(),
+                ranks: ranks[node as usize]
+                    .iter()
+                    .copied()
+                    .filter(|&rank| screens.ranks.contains(&(rank as usize)))
+                    .collect(),
                 door: screens.door.clone(),
             }),
         };
@@ -250,10 +254,8 @@ pub fn work(order: &Order) -> Result<Work, Refusal> {
 pub fn debugger(order: &Order) -> Result<Option<Debugger>, Refusal> {
     let Some(debug) = order.debug.as_ref().filter(|debug| !debug.ranks.is_empty()) else { return Ok(None) };
     let path = order.programs.first().and_then(search_path);
-    let gdb = debug::find_gdb(path).map_err(|refusal| Refusal {
-        text: format!("on host {}: {}", order.host, refusal.text),
-        ..refusal
-    })?;
+    let gdb = debug::find_gdb(path)
+        .map_err(|refusal| Refusal { text: format!("on host {}: {}", order.host, refusal.text), ..refusal })?;
     let ranks = debug.ranks.iter().map(|&rank| rank as usize).collect();
     Ok(Some(Debugger { ranks, gdb, door: debug.door.clone() }))
 }

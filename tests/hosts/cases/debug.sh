@@ -36,7 +36,7 @@ sleep 12
 type_into 'Breakpoint 1, ' 'shell hostname' Enter
 pane_with 'h2'
 type_into 'Breakpoint 1, ' 'bt' Enter
-pane_with 'main (argc=1, '
+pane_with 'in main (argc='
 type_into 'Breakpoint 1, ' continue Enter
 pane_with 'rank 0 of 3 on h1, sum 3'
 type_into 'rank 1 of 3 on h1, sum 3' quit Enter

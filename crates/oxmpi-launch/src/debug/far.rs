@@ -35,7 +35,8 @@ impl Far {
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
         sys::end_with_parent(&mut command);
         let started = command.spawn();
-        let mut child = started.inspect_err(|error| eprintln!("mpirun: cannot start {}: {error}", program.display())).ok()?;
+        let mut child =
+            started.inspect_err(|error| eprintln!("mpirun: cannot start {}: {error}", program.display())).ok()?;
         let (to, from) = (child.stdin.take()?, child.stdout.take()?);
         Some(Far { child, to, from, size: None })
     }

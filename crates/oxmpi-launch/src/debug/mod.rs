@@ -49,7 +49,9 @@ pub fn prepare(request: &mut Request) -> Result<Next, Refusal> {
     let size = match &request.settings.cluster {
         None => start::size(request)?,
         Some(cluster) if launcher::plan(cluster).map_err(refuse)?.step.is_some() => {
-            return Err(refuse("--debug does not work with agents that a batch system starts: attach with `oxmpi gdb`".into()));
+            return Err(refuse(
+                "--debug does not work with agents that a batch system starts: attach with `oxmpi gdb`".into(),
+            ));
         }
         Some(cluster) => order::size(request, cluster),
     };
