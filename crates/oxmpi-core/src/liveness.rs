@@ -39,10 +39,17 @@ const POLLS: u32 = 256;
 #[derive(Default)]
 pub struct Polls {
     count: u32,
+    turns: u8,
     last: Option<Instant>,
 }
 
 impl Polls {
+    /// True once in a while.
+    pub(crate) fn is_turn(&mut self) -> bool {
+        self.turns = self.turns.wrapping_add(1);
+        self.turns.is_multiple_of(64)
+    }
+
     /// Counts a poll in vain; whether it is time for a check.
     fn is_time(&mut self) -> bool {
         self.count = self.count.wrapping_add(1);
