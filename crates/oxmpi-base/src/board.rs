@@ -27,7 +27,7 @@ use crate::arena::Mapping;
 use crate::prefetch;
 use crate::segment::{CACHE_LINE, PAGE};
 use crate::seq_record::SeqRecord;
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -69,6 +69,8 @@ struct Finished {
     awaited: AtomicU32,
     /// The CPU that this rank last reported, plus one; 0 before its first report.
     cpu: AtomicU32,
+    /// Whether this rank copies from or to the memory of others. Only in jobs that go on after deaths.
+    copies: AtomicU32,
     /// The round in which this rank waits or last waited for long, and its word for the call.
     waiting: SeqRecord<1>,
 }
@@ -583,6 +585,36 @@ impl BoardMember {
     /// Marks the ranks as being in different calls, so that no rank waits for another any more.
     pub fn break_up(&self) {
         self.memory.header().broken.store(1, Ordering::Relaxed);
+    }
+
+    /// Says that this rank copies from or to the memory of others; `false`: it must not, because one of them may have left with
+    /// an error.
+    pub fn begin_copy(&self) -> bool {
+        let copies = &self.memory.finished(self.rank).copies;
+        copies.store(1, Ordering::Relaxed);
+        // Either this rank sees that the board is broken, or whoever breaks it sees the copy.
+        fence(Ordering::SeqCst);
+        let may_copy = !self.is_broken();
+        if !may_copy {
+            self.end_copy();
+        }
+        may_copy
+    }
+
+    pub fn end_copy(&self) {
+        // Release: whoever sees that the copy is over may use the memory.
+        self.memory.finished(self.rank).copies.store(0, Ordering::Release);
+    }
+
+    /// No rank begins a copy after this one has seen that it makes none.
+    pub fn bar_copies(&self) {
+        self.break_up();
+        fence(Ordering::SeqCst);
+    }
+
+    /// Whether a rank is making a copy.
+    pub fn is_copying(&self, rank: usize) -> bool {
+        self.memory.finished(rank).copies.load(Ordering::Acquire) != 0
     }
 
     /// Publishes the history of all calls before leaving, and compares it with those of ranks that

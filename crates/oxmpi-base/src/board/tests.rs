@@ -14,6 +14,7 @@ impl Owned {
             round: AtomicU64::new(0),
             awaited: AtomicU32::new(0),
             cpu: AtomicU32::new(0),
+            copies: AtomicU32::new(0),
             waiting: SeqRecord::none(),
         };
         let entry = || Entry { round: AtomicU64::new(0), call: AtomicU64::new(0), body: [0; ENTRY_BYTES] };
@@ -120,6 +121,31 @@ mod alone {
 #[cfg(loom)]
 mod loom_tests {
     use super::*;
+
+    /// Of a rank that begins a copy and one that takes its memory back, at least one sees the other.
+    #[test]
+    fn loom_whoever_bars_copies_sees_the_one_that_has_begun() {
+        loom::model(|| {
+            let (owned, memory) = Owned::new(2, 4, 64);
+            let lent = Arc::new(AtomicU32::new(1));
+            let copier = BoardMember::over(memory, 1);
+            let seen = Arc::clone(&lent);
+            let thread = loom::thread::spawn(move || {
+                if copier.begin_copy() {
+                    assert_eq!(seen.load(Ordering::Relaxed), 1, "the memory was given back");
+                    copier.end_copy();
+                }
+            });
+            let leaver = BoardMember::over(memory, 0);
+            leaver.bar_copies();
+            if !leaver.is_copying(1) {
+                lent.store(0, Ordering::Relaxed);
+            }
+            thread.join().unwrap();
+            assert!(!leaver.is_copying(1));
+            drop(owned);
+        });
+    }
 
     /// A rank writes for another in more rounds than there are slots: nothing is overwritten before
     /// it is read.

@@ -316,4 +316,8 @@ impl Wait for NoWait<'_> {
         // condition.
         unsafe { copy_to(self.0, process, from, to, bytes) }
     }
+
+    fn has_ended(&self, process: Peer) -> bool {
+        self.0.end_in_log(process).is_some()
+    }
 }

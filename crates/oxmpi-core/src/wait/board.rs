@@ -10,6 +10,8 @@ use oxmpi_base::ids::Peer;
 use oxmpi_base::wait;
 use oxmpi_transport::NodeMemory;
 use oxmpi_transport::board::Wait;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How an operation over a board waits.
 pub struct BoardWait<'a, 'l> {
@@ -36,6 +38,22 @@ impl<'a, 'l> BoardWait<'a, 'l> {
         }
     }
 }
+
+impl BoardWait<'_, '_> {
+    /// A copy has failed. If the other process is ending, the log says so soon: then that is the cause.
+    #[cold]
+    fn await_verdict(&self, process: Peer) {
+        let began = Instant::now();
+        let node = self.guard.engine.node();
+        while node.goes_on() && node.end_in_log(process).is_none() && began.elapsed() < VERDICT {
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+/// So long the log may take to tell the end of a process whose memory is gone, and how often it is looked at.
+const VERDICT: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_micros(200);
 
 /// Polls while every awake rank has a CPU (some ten microseconds).
 const POLLS: usize = 250;
@@ -94,13 +112,19 @@ impl Wait for BoardWait<'_, '_> {
     #[expect(unsafe_code, reason = "memory of another process")]
     unsafe fn read(&mut self, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
         // SAFETY: the caller says that `to` can be written, and `from` is memory that the process shows.
-        unsafe { copy_from(self.guard.engine.node(), process, to, from, bytes) }
+        let copied = unsafe { copy_from(self.guard.engine.node(), process, to, from, bytes) };
+        copied.inspect_err(|_| self.await_verdict(process))
     }
 
     #[expect(unsafe_code, reason = "memory of another process")]
     unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()> {
         // SAFETY: the caller says that `from` can be read, and `to` is memory that the process shows.
-        unsafe { copy_to(self.guard.engine.node(), process, from, to, bytes) }
+        let copied = unsafe { copy_to(self.guard.engine.node(), process, from, to, bytes) };
+        copied.inspect_err(|_| self.await_verdict(process))
+    }
+
+    fn has_ended(&self, process: Peer) -> bool {
+        self.guard.engine.node().end_in_log(process).is_some()
     }
 }
 

@@ -2,14 +2,14 @@
 //! them, each its share. The board carries only addresses.
 //!
 //! A second round ends every operation, so that no rank continues before all have read what they
-//! need. A buffer with gaps goes through dense memory of our own, so that all ranks do the same
+//! need. A rank that leaves with an error while others go on first waits until nobody copies from or to its memory
+//! ([`SharedBoard::fenced`]). A buffer with gaps goes through dense memory of our own, so that all ranks do the same
 //! whatever their layouts are.
 
-use super::{CallSignature, Reduction, SharedBoard, Wait, pieces, unpack, unpack_streaming};
+use super::{CallSignature, Reduction, SharedBoard, Wait, call, pieces, unpack, unpack_streaming};
 use crate::local;
 use oxmpi_abi::Result;
 use oxmpi_base::copy;
-use oxmpi_base::ids::Peer;
 use oxmpi_datatype::{OwnedBytes, Region, Source, Target};
 
 /// From this many ranks on, each rank writes its block, which stays in its cache, to all others
@@ -80,23 +80,25 @@ impl SharedBoard {
         const WORD: u64 = 0x4f78_4d50_4921_u64;
         let mut words = [WORD + self.rank() as u64, 0];
         let places = words.as_mut_ptr();
-        self.show(wait, CallSignature::BARRIER, [places as u64, 0])?;
-        self.meet_all(wait)?;
-        let next = (self.rank() + 1) % self.ranks();
-        let (theirs, process) = (self.addresses(next).0, self.members[next]);
-        let mut found = 0u64;
-        let wanted = WORD + next as u64;
-        // SAFETY: the next rank's two words, which live until the second round.
-        let read = unsafe { wait.read(process, (&raw mut found).cast(), theirs, 8) };
-        // SAFETY: the next rank's two words, which live until the second round.
-        let wrote = unsafe { wait.write(process, (&raw const wanted).cast(), theirs + 8, 8) };
-        self.close(wait);
-        self.show(wait, CallSignature::BARRIER, [0, 0])?;
-        self.meet_all(wait)?;
-        self.close(wait);
-        // SAFETY: our own; the rank before us may have written there.
-        let heard = unsafe { places.add(1).read_volatile() };
-        Ok(read.is_ok() && wrote.is_ok() && found == wanted && heard == WORD + self.rank() as u64)
+        self.fenced(wait, |board, wait| {
+            board.show(wait, CallSignature::BARRIER, [places as u64, 0])?;
+            board.meet_all(wait)?;
+            let next = (board.rank() + 1) % board.ranks();
+            let theirs = board.addresses(next).0;
+            let mut found = 0u64;
+            let wanted = WORD + next as u64;
+            // SAFETY: the next rank's two words, which live until the second round.
+            let read = unsafe { board.read(wait, next, (&raw mut found).cast(), theirs, 8) };
+            // SAFETY: the next rank's two words, which live until the second round.
+            let wrote = unsafe { board.write_to(wait, next, (&raw const wanted).cast(), theirs + 8, 8) };
+            board.close(wait);
+            board.show(wait, CallSignature::BARRIER, [0, 0])?;
+            board.meet_all(wait)?;
+            board.close(wait);
+            // SAFETY: our own; the rank before us may have written there.
+            let heard = unsafe { places.add(1).read_volatile() };
+            Ok(read.is_ok() && wrote.is_ok() && found == wanted && heard == WORD + board.rank() as u64)
+        })
     }
 
     /// `MPI_Bcast` between two ranks: the root writes one half, the other rank reads the other
@@ -111,24 +113,26 @@ impl SharedBoard {
         let sends = self.rank() == root;
         let run = if sends { Run::of(buf) } else { Run::room_for(buf) };
         let other = 1 - self.rank();
-        self.show(wait, call, [run.base as u64, 0])?;
-        self.meet_all(wait)?;
-        let (theirs, process) = (self.addresses(other).0, self.members[other]);
-        let half = (buf.len() / 2).next_multiple_of(4096).min(buf.len());
-        // SAFETY: both buffers have that many bytes and are those of pending operations.
-        unsafe {
-            if sends {
-                wait.write(process, run.base, theirs, half)?;
-            } else {
-                wait.read(process, run.at(half), theirs + half, buf.len() - half)?;
+        self.fenced(wait, |board, wait| {
+            board.show(wait, call, [run.base as u64, 0])?;
+            board.meet_all(wait)?;
+            let theirs = board.addresses(other).0;
+            let half = (buf.len() / 2).next_multiple_of(4096).min(buf.len());
+            // SAFETY: both buffers have that many bytes and are those of pending operations.
+            unsafe {
+                if sends {
+                    board.write_to(wait, other, run.base, theirs, half)?;
+                } else {
+                    board.read(wait, other, run.at(half), theirs + half, buf.len() - half)?;
+                }
             }
-        }
-        self.close(wait);
-        self.part(wait, call)?;
-        if !sends {
-            run.put(buf, 0, buf.len());
-        }
-        Ok(())
+            board.close(wait);
+            board.part(wait, call)?;
+            if !sends {
+                run.put(buf, 0, buf.len());
+            }
+            Ok(())
+        })
     }
 
     /// `MPI_Gather`: each rank writes its block to its place at the root.
@@ -143,9 +147,9 @@ impl SharedBoard {
     ) -> Result<()> {
         let Some(recv) = recv else {
             let (from, at) = (send.map(Run::of), self.rank() * block);
-            return self.use_roots_memory(wait, call, root, |wait, process, base| match &from {
+            return self.use_roots_memory(wait, call, root, |board, wait, base| match &from {
                 // SAFETY: our block, and the place for it at the root.
-                Some(from) => unsafe { wait.write(process, from.base, base + at, block) },
+                Some(from) => unsafe { board.write_to(wait, root, from.base, base + at, block) },
                 None => Ok(()),
             });
         };
@@ -181,9 +185,9 @@ impl SharedBoard {
         }
         let Some(recv) = recv else { return Ok(()) };
         let (to, at) = (Run::room_for(recv), self.rank() * block);
-        self.use_roots_memory(wait, call, root, |wait, process, base| {
+        self.use_roots_memory(wait, call, root, |board, wait, base| {
             // SAFETY: our block at the root, and the place for it.
-            unsafe { wait.read(process, to.base, base + at, block) }
+            unsafe { board.read(wait, root, to.base, base + at, block) }
         })?;
         to.put(recv, 0, block);
         Ok(())
@@ -197,17 +201,19 @@ impl SharedBoard {
         base: *mut u8,
         own_part: impl FnOnce(),
     ) -> Result<()> {
-        self.show(wait, call, [base as u64, 0])?;
-        self.wake_all(wait);
-        own_part();
-        self.close(wait);
-        self.listen(call)?;
-        for rank in self.others() {
-            self.await_entry(wait, rank)?;
-        }
-        self.member.exchanged();
-        self.close(wait);
-        Ok(())
+        self.fenced(wait, |board, wait| {
+            board.show(wait, call, [base as u64, 0])?;
+            board.wake_all(wait);
+            own_part();
+            board.close(wait);
+            board.listen(call)?;
+            for rank in board.others() {
+                board.await_entry(wait, rank)?;
+            }
+            board.member.exchanged();
+            board.close(wait);
+            Ok(())
+        })
     }
 
     /// Another rank copies to or from the memory that the root shows, and says that it has done so.
@@ -216,11 +222,12 @@ impl SharedBoard {
         wait: &mut W,
         call: CallSignature,
         root: usize,
-        copy: impl FnOnce(&mut W, Peer, usize) -> Result<()>,
+        copy: impl FnOnce(&mut SharedBoard, &mut W, usize) -> Result<()>,
     ) -> Result<()> {
         self.listen(call)?;
         self.await_entry(wait, root)?;
-        copy(wait, self.members[root], self.addresses(root).0)?;
+        let base = self.addresses(root).0;
+        copy(self, wait, base)?;
         self.close(wait);
         self.open(wait, call)?;
         self.member.publish();
@@ -246,30 +253,32 @@ impl SharedBoard {
             None if recv.as_dense().is_some() => Run { base: to.at(own), own: None },
             None => Run::holding(OwnedBytes::packed(&recv.part(own, block))),
         };
-        self.show(wait, call, [from.base as u64, to.base as u64])?;
-        if let Some(send) = send {
-            copy_own(send, 0, recv, own, block);
-        }
-        let pushes = self.ranks() >= PUSHES;
-        for rank in self.partners() {
-            self.await_entry(wait, rank)?;
-            let (theirs, process) = (self.addresses(rank), self.members[rank]);
-            // SAFETY: a block of that rank's, and the place for it in ours; or ours, and the place in theirs.
-            unsafe {
-                if pushes {
-                    wait.write(process, from.base, theirs.1 + own, block)?;
-                } else {
-                    wait.read(process, to.at(rank * block), theirs.0, block)?;
+        self.fenced(wait, |board, wait| {
+            board.show(wait, call, [from.base as u64, to.base as u64])?;
+            if let Some(send) = send {
+                copy_own(send, 0, recv, own, block);
+            }
+            let pushes = board.ranks() >= PUSHES;
+            for rank in board.partners() {
+                board.await_entry(wait, rank)?;
+                let theirs = board.addresses(rank);
+                // SAFETY: a block of that rank's, and the place for it in ours; or ours, and the place in theirs.
+                unsafe {
+                    if pushes {
+                        board.write_to(wait, rank, from.base, theirs.1 + own, block)?;
+                    } else {
+                        board.read(wait, rank, to.at(rank * block), theirs.0, block)?;
+                    }
                 }
             }
-        }
-        self.exchanged(wait);
-        self.close(wait);
-        self.part(wait, call)?;
-        for rank in self.partners() {
-            to.put(recv, rank * block, block);
-        }
-        Ok(())
+            board.exchanged(wait);
+            board.close(wait);
+            board.part(wait, call)?;
+            for rank in board.partners() {
+                to.put(recv, rank * block, block);
+            }
+            Ok(())
+        })
     }
 
     /// `MPI_Alltoall`: each rank reads the blocks that are for it.
@@ -286,20 +295,22 @@ impl SharedBoard {
         // In place, a rank must not overwrite what the others have not read yet.
         let from = send.map_or_else(|| Run::holding(OwnedBytes::packed(recv)), Run::of);
         let to = Run::room_for(recv);
-        self.show(wait, call, [from.base as u64, 0])?;
-        if let Some(send) = send {
-            copy_own(send, own, recv, own, block);
-        }
-        for rank in self.partners() {
-            self.await_entry(wait, rank)?;
-            let theirs = self.addresses(rank).0;
-            // SAFETY: that rank's block for us, and the place for it in ours.
-            unsafe { wait.read(self.members[rank], to.at(rank * block), theirs + own, block)? };
-            to.put(recv, rank * block, block);
-        }
-        self.exchanged(wait);
-        self.close(wait);
-        self.part(wait, call)
+        self.fenced(wait, |board, wait| {
+            board.show(wait, call, [from.base as u64, 0])?;
+            if let Some(send) = send {
+                copy_own(send, own, recv, own, block);
+            }
+            for rank in board.partners() {
+                board.await_entry(wait, rank)?;
+                let theirs = board.addresses(rank).0;
+                // SAFETY: that rank's block for us, and the place for it in ours.
+                unsafe { board.read(wait, rank, to.at(rank * block), theirs + own, block)? };
+                to.put(recv, rank * block, block);
+            }
+            board.exchanged(wait);
+            board.close(wait);
+            board.part(wait, call)
+        })
     }
 
     /// The other ranks, in an order in which ranks work in pairs: the caches of a pair, and what
@@ -322,30 +333,32 @@ impl SharedBoard {
         own: *const u8,
         out: Option<*mut u8>,
     ) -> Result<()> {
-        self.show(wait, call, [own as u64, out.map_or(0, |out| out as u64)])?;
-        self.meet_all(wait)?;
-        let element = reduction.element;
-        let other = 1 - self.rank();
-        let theirs = self.addresses(other).1;
-        let (start, count) = if out.is_some() != (theirs != 0) {
-            // The root writes no result to the other rank, so it takes a larger part.
-            let more = (reduction.count * 3 / 5).next_multiple_of(Reduction::CUT).min(reduction.count);
-            if out.is_some() { (0, more) } else { (more, reduction.count - more) }
-        } else {
-            reduction.part(self.rank(), 2)
-        };
-        for (at, count) in pieces(count, self.piece() / element) {
-            let (at, bytes) = ((start + at) * element, count * element);
-            let result = out.map(|out| out.wrapping_add(at));
-            // SAFETY: `own` has the elements of the part, and `out`, where there is one, room for them.
-            let result = unsafe { self.combine(wait, reduction, own, (at, count), result)? };
-            if theirs != 0 {
-                // SAFETY: the other's buffer for the result; its own elements of our part have been read.
-                unsafe { wait.write(self.members[other], result, theirs + at, bytes)? };
+        self.fenced(wait, |board, wait| {
+            board.show(wait, call, [own as u64, out.map_or(0, |out| out as u64)])?;
+            board.meet_all(wait)?;
+            let element = reduction.element;
+            let other = 1 - board.rank();
+            let theirs = board.addresses(other).1;
+            let (start, count) = if out.is_some() != (theirs != 0) {
+                // The root writes no result to the other rank, so it takes a larger part.
+                let more = (reduction.count * 3 / 5).next_multiple_of(Reduction::CUT).min(reduction.count);
+                if out.is_some() { (0, more) } else { (more, reduction.count - more) }
+            } else {
+                reduction.part(board.rank(), 2)
+            };
+            for (at, count) in pieces(count, board.piece() / element) {
+                let (at, bytes) = ((start + at) * element, count * element);
+                let result = out.map(|out| out.wrapping_add(at));
+                // SAFETY: `own` has the elements of the part, and `out`, where there is one, room for them.
+                let result = unsafe { board.combine(wait, reduction, own, (at, count), result)? };
+                if theirs != 0 {
+                    // SAFETY: the other's buffer for the result; its own elements of our part have been read.
+                    unsafe { board.write_to(wait, other, result, theirs + at, bytes)? };
+                }
             }
-        }
-        self.close(wait);
-        self.part(wait, call)
+            board.close(wait);
+            board.part(wait, call)
+        })
     }
 
     /// Three ranks or more: each reads its part from all, combines it and puts the result into its
@@ -366,40 +379,42 @@ impl SharedBoard {
         // As many elements as fit: each part is cut to whole groups of elements and must fit into a
         // staging buffer.
         let most = (self.chunk() / element - Reduction::CUT) * self.ranks();
-        for (at, count) in pieces(reduction.count, most) {
-            let reduction = &Reduction { count, ..*reduction };
-            let (own, out) = (own.wrapping_add(at * element), out.wrapping_add(at * element));
-            self.show(wait, call, [own as u64, 0])?;
-            self.meet_all(wait)?;
-            let (start, count) = reduction.part(self.rank(), self.ranks());
-            let place = self.place(wait, count * element)?;
-            let staging = self.member.staging(self.rank(), place).as_ptr();
-            for (at, count) in pieces(count, self.piece() / element) {
-                let result = staging.wrapping_add(at * element);
-                let at = (start + at) * element;
-                // SAFETY: as the caller says; our staging buffer has a place for our part, which nobody else reads in our memory.
-                unsafe {
-                    self.combine(wait, reduction, own, (at, count), Some(result))?;
-                    copy::bytes(result, out.wrapping_add(at), count * element);
+        self.fenced(wait, |board, wait| {
+            for (at, count) in pieces(reduction.count, most) {
+                let reduction = &Reduction { count, ..*reduction };
+                let (own, out) = (own.wrapping_add(at * element), out.wrapping_add(at * element));
+                board.show(wait, call, [own as u64, 0])?;
+                board.meet_all(wait)?;
+                let (start, count) = reduction.part(board.rank(), board.ranks());
+                let place = board.place(wait, count * element)?;
+                let staging = board.member.staging(board.rank(), place).as_ptr();
+                for (at, count) in pieces(count, board.piece() / element) {
+                    let result = staging.wrapping_add(at * element);
+                    let at = (start + at) * element;
+                    // SAFETY: as the caller says; our staging buffer has a place for our part, which nobody else reads in our memory.
+                    unsafe {
+                        board.combine(wait, reduction, own, (at, count), Some(result))?;
+                        copy::bytes(result, out.wrapping_add(at), count * element);
+                    }
                 }
-            }
-            self.close(wait);
+                board.close(wait);
 
-            let round = self.open(wait, call)?;
-            self.member.keep(place, count * element);
-            self.say(round, place);
-            self.member.publish();
-            for rank in self.others() {
-                self.await_entry(wait, rank)?;
-                let (start, count) = reduction.part(rank, self.ranks());
-                let from = self.member.staging(rank, self.heard(rank, round)).as_ptr();
-                // SAFETY: that rank has written the results of its part, and has read ours.
-                unsafe { copy::bytes(from, out.wrapping_add(start * element), count * element) };
+                let round = board.open(wait, call)?;
+                board.member.keep(place, count * element);
+                board.say(round, place);
+                board.member.publish();
+                for rank in board.others() {
+                    board.await_entry(wait, rank)?;
+                    let (start, count) = reduction.part(rank, board.ranks());
+                    let from = board.member.staging(rank, board.heard(rank, round)).as_ptr();
+                    // SAFETY: that rank has written the results of its part, and has read ours.
+                    unsafe { copy::bytes(from, out.wrapping_add(start * element), count * element) };
+                }
+                board.exchanged(wait);
+                board.close(wait);
             }
-            self.exchanged(wait);
-            self.close(wait);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Combines the elements that all ranks have at an offset in the memory that they show, ours at
@@ -424,7 +439,7 @@ impl SharedBoard {
         let operand = |rank: usize| operands.wrapping_add(rank * bytes);
         for rank in self.others() {
             // SAFETY: that rank's elements, and a place for them in our memory.
-            unsafe { wait.read(self.members[rank], operand(rank), self.addresses(rank).0 + at, bytes)? };
+            unsafe { self.read(wait, rank, operand(rank), self.addresses(rank).0 + at, bytes)? };
         }
         let source = |rank: usize| if rank == self.rank() { own.wrapping_add(at) } else { operand(rank) };
         let result = result.unwrap_or(operand(self.rank()));
@@ -437,6 +452,80 @@ impl SharedBoard {
     /// that those of all ranks stay in the second-level cache.
     fn piece(&self) -> usize {
         (PIECES / self.ranks()).clamp(4 << 10, 64 << 10) & !63
+    }
+
+    /// An operation that shows memory to others. When it has failed, nobody copies from or to that memory any more.
+    pub(super) fn fenced<W: Wait, R>(
+        &mut self,
+        wait: &mut W,
+        operation: impl FnOnce(&mut SharedBoard, &mut W) -> Result<R>,
+    ) -> Result<R> {
+        let result = operation(self, wait);
+        if result.is_err() && self.is_fenced {
+            self.bar_copies(wait);
+        }
+        result
+    }
+
+    /// Waits until no living rank copies. A copy that has begun ends soon, and none begins on a board that is broken.
+    #[cold]
+    fn bar_copies(&self, wait: &mut impl Wait) {
+        self.member.bar_copies();
+        for rank in self.others() {
+            while self.member.is_copying(rank) && !wait.has_ended(self.members[rank]) {
+                wait.give_way();
+            }
+        }
+    }
+
+    /// Copies from the memory that another rank shows.
+    ///
+    /// # Safety
+    /// As for [`Wait::read`].
+    pub(super) unsafe fn read(
+        &mut self,
+        wait: &mut impl Wait,
+        rank: usize,
+        to: *mut u8,
+        from: usize,
+        bytes: usize,
+    ) -> Result<()> {
+        self.begin_copy()?;
+        // SAFETY: the caller's condition; the rank waits for the end of the copy before it leaves with an error.
+        let copied = unsafe { wait.read(self.members[rank], to, from, bytes) };
+        self.end_copy();
+        copied
+    }
+
+    /// Copies to the memory that another rank shows.
+    ///
+    /// # Safety
+    /// As for [`Wait::write`].
+    unsafe fn write_to(
+        &mut self,
+        wait: &mut impl Wait,
+        rank: usize,
+        from: *const u8,
+        to: usize,
+        bytes: usize,
+    ) -> Result<()> {
+        self.begin_copy()?;
+        // SAFETY: the caller's condition; the rank waits for the end of the copy before it leaves with an error.
+        let copied = unsafe { wait.write(self.members[rank], from, to, bytes) };
+        self.end_copy();
+        copied
+    }
+
+    #[inline]
+    fn begin_copy(&self) -> Result<()> {
+        if self.is_fenced && !self.member.begin_copy() { Err(call::out_of_step()) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn end_copy(&self) {
+        if self.is_fenced {
+            self.member.end_copy();
+        }
     }
 
     /// Begins a round and shows two addresses.

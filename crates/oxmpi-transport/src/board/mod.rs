@@ -69,6 +69,9 @@ pub trait Wait {
     /// # Safety
     /// `from` can be read for `bytes` bytes, and `to` is memory that the process shows.
     unsafe fn write(&mut self, process: Peer, from: *const u8, to: usize, bytes: usize) -> Result<()>;
+
+    /// Whether a process has ended, so that it copies nothing any more.
+    fn has_ended(&self, process: Peer) -> bool;
 }
 
 /// The algorithms of an operation by its size, taken from the table once, when the facts of the
@@ -168,6 +171,8 @@ pub struct SharedBoard {
     history: u64,
     /// Whether the next round can still succeed after an error in this one.
     can_go_on: bool,
+    /// Whether an operation may end with an error while others go on: then each rank says when it copies.
+    is_fenced: bool,
 }
 
 impl SharedBoard {
@@ -206,6 +211,7 @@ impl SharedBoard {
             sender: None,
             history: 0,
             can_go_on: false,
+            is_fenced: false,
         };
         Some(board)
     }
@@ -218,6 +224,11 @@ impl SharedBoard {
         self.facts = self.facts.and(common);
         self.choices = Choices::new(self.ranks(), self.facts);
         self.one_round = self.choices.allreduce.short.min(self.chunk());
+    }
+
+    /// The ranks go on when one of them dies. The same on all ranks, before anything is copied.
+    pub fn fence_copies(&mut self) {
+        self.is_fenced = true;
     }
 
     /// The facts of this board as text.

@@ -70,6 +70,12 @@ impl SharedBoard {
         let copy = if way == BoardWay::PartsPastCache { copy::past_cache } else { copy::bytes };
         let reads = self.facts.has(Facts::DIRECT) && !oversubscribed;
         let mut work = Work { reduction, own, out, me, places, buffers: Vec::new(), reads, most, area, copy };
+        self.fenced(wait, |board, wait| board.all_pieces(wait, &mut work, count))
+    }
+
+    /// All pieces of the work, whose buffers others may read meanwhile.
+    fn all_pieces(&mut self, wait: &mut impl Wait, work: &mut Work, count: usize) -> Result<()> {
+        let me = self.rank();
         work.table(me).clear();
         // SAFETY: `own` has all elements; nobody uses our area before we publish.
         unsafe { work.show(0) };
@@ -81,13 +87,13 @@ impl SharedBoard {
         for piece in 1..=count {
             if piece < count {
                 // SAFETY: `own` has all elements, and the work refers to it.
-                unsafe { self.come_to(wait, &work, piece)? };
+                unsafe { self.come_to(wait, work, piece)? };
             }
             if !work.reads {
                 self.await_all(wait, |rank| work.table(rank).has_shown(piece as u64 - 1))?;
             }
             // SAFETY: each rank has written the piece, or can be read from.
-            unsafe { self.finish_piece(wait, &work, piece - 1)? };
+            unsafe { self.finish_piece(wait, work, piece - 1)? };
         }
         self.close(wait);
         Ok(())
@@ -190,7 +196,7 @@ impl SharedBoard {
                 }
                 let to = self.scratch.as_mut_ptr().wrapping_add(other * bytes);
                 // SAFETY: that rank's elements, which it keeps until all parts are done, and a place for them in our memory.
-                unsafe { wait.read(self.members[other], to, work.buffers[other] + at + start, bytes)? };
+                unsafe { self.read(wait, other, to, work.buffers[other] + at + start, bytes)? };
                 to.cast_const()
             });
         }

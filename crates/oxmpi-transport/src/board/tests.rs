@@ -37,6 +37,10 @@ impl Wait for Yield {
         unsafe { from.copy_to_nonoverlapping(std::ptr::with_exposed_provenance_mut(to), bytes) };
         Ok(())
     }
+
+    fn has_ended(&self, _process: Peer) -> bool {
+        false
+    }
 }
 
 /// Never waits: what an operation in the background has.
@@ -61,6 +65,10 @@ impl Wait for Never {
 
     unsafe fn write(&mut self, _process: Peer, _from: *const u8, _to: usize, _bytes: usize) -> Result<()> {
         unreachable!("nothing is copied directly in the background")
+    }
+
+    fn has_ended(&self, _process: Peer) -> bool {
+        false
     }
 }
 
@@ -464,6 +472,10 @@ impl Wait for Slow {
         // SAFETY: the same memory of a thread of this process.
         unsafe { Yield.write(process, from, to, bytes) }
     }
+
+    fn has_ended(&self, _process: Peer) -> bool {
+        false
+    }
 }
 
 /// Other ranks read the memory of a late rank instead of waiting for it: in place or not, from
@@ -630,5 +642,76 @@ fn a_rank_that_has_left_is_not_waited_for() {
         let error = board.barrier(&mut Yield).unwrap_err();
         assert_eq!(error.class(), MPI_ERR_OTHER);
         assert!(error.text().contains("rank 1 of the communicator has called MPI_Finalize"), "{}", error.text());
+    });
+}
+
+/// Copies slowly, and says while it does.
+struct Copying(Arc<std::sync::atomic::AtomicBool>);
+
+impl Wait for Copying {
+    fn shortly(&mut self, ready: impl FnMut() -> bool) -> bool {
+        Yield.shortly(ready)
+    }
+
+    fn until(&mut self, ready: impl FnMut() -> bool) -> bool {
+        Yield.until(ready)
+    }
+
+    fn give_way(&mut self) {
+        Yield.give_way();
+    }
+
+    fn wake(&mut self, _process: Peer) {}
+
+    unsafe fn read(&mut self, process: Peer, to: *mut u8, from: usize, bytes: usize) -> Result<()> {
+        self.0.store(true, std::sync::atomic::Ordering::SeqCst);
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        // SAFETY: the same memory of a thread of this process.
+        let copied = unsafe { Yield.read(process, to, from, bytes) };
+        self.0.store(false, std::sync::atomic::Ordering::SeqCst);
+        copied
+    }
+
+    unsafe fn write(&mut self, _process: Peer, _from: *const u8, _to: usize, _bytes: usize) -> Result<()> {
+        unreachable!("the other rank reads")
+    }
+
+    fn has_ended(&self, _process: Peer) -> bool {
+        false
+    }
+}
+
+/// A rank that leaves with an error waits for the copy of its memory that another one has begun; later ones do not begin.
+#[test]
+fn memory_that_was_shown_is_given_back_when_nobody_copies_it() {
+    let copies = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    everybody(2, 4096, move |mut board| {
+        board.fence_copies();
+        let mut wait = Copying(Arc::clone(&copies));
+        let mut word = 5u64;
+        let from = std::ptr::from_mut(&mut word).expose_provenance();
+        let mut found = 0u64;
+        let failed = board.fenced(&mut wait, |board, wait| {
+            let round = board.open(wait, CallSignature::BARRIER)?;
+            board.say_both(round, [from as u64, 0]);
+            board.member.publish();
+            board.meet_all(wait)?;
+            if board.rank() == 0 {
+                while !copies.load(std::sync::atomic::Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                return Err::<(), _>(oxmpi_abi::Error::new(MPI_ERR_OTHER, "it goes away"));
+            }
+            let theirs = board.addresses(0).0;
+            // SAFETY: the word of the other rank, which waits for the end of the copy; then it may not begin.
+            unsafe { board.read(wait, 0, (&raw mut found).cast(), theirs, 8)? };
+            // SAFETY: as above.
+            unsafe { board.read(wait, 0, (&raw mut found).cast(), theirs, 8) }
+        });
+        assert!(failed.is_err());
+        assert!(!copies.load(std::sync::atomic::Ordering::SeqCst), "rank {}", board.rank());
+        word = 6;
+        assert!(board.rank() == 0 || found == 5);
+        assert_eq!(std::hint::black_box(word), 6);
     });
 }

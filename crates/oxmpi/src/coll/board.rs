@@ -688,10 +688,11 @@ fn take_general(
 /// Makes the communicator's board together with all its ranks; `None` if one of them cannot.
 fn make(call: &Call, guard: &mut Guard, comm: Comm, watch: &MismatchCheck) -> Result<Option<Box<SharedBoard>>> {
     let Some(mut board) = join(call, guard, comm, watch, BoardUse::Communicator)? else { return Ok(None) };
-    // Whoever ends an operation because of a failure must not find others in its memory afterwards.
-    let goes_on = guard.engine.node().goes_on();
+    if guard.engine.node().goes_on() {
+        board.fence_copies();
+    }
     let wait = &mut BoardWait::new(call, guard, watch);
-    let probed = !goes_on && board.probe(wait).map_err(|error| wait.cause(error))?;
+    let probed = board.probe(wait).map_err(|error| wait.cause(error))?;
     let direct = Facts::DIRECT.when(probed && guard.engine.may_copy());
     let bits = direct.and(Facts::HUGE_PAGES.when(huge::is_allowed())).to_bits();
     let participants = participants(guard, comm)?;
