@@ -1,26 +1,27 @@
 //! Variables and functions of Open MPI's `mpi.h` beside those of the predefined handles.
 
 use crate::entry::*;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// The constants of Fortran that C and Fortran know by their addresses. Nothing is stored here.
+/// The constants of Fortran that C and Fortran know by their addresses. Nothing is stored here. They have the sizes of Open
+/// MPI's: a program has copies, and the loader compares the sizes.
 macro_rules! sentinels {
-    ($($name:ident)*) => {$(
+    ($($name:ident $type:ident)*) => {$(
         #[unsafe(no_mangle)]
-        static $name: AtomicUsize = AtomicUsize::new(0);
+        static $name: $type = $type::new(0);
     )*};
 }
 
 sentinels! {
-    mpi_fortran_argv_null_
-    mpi_fortran_argvs_null_
-    mpi_fortran_bottom_
-    mpi_fortran_errcodes_ignore_
-    mpi_fortran_in_place_
-    mpi_fortran_status_ignore_
-    mpi_fortran_statuses_ignore_
-    mpi_fortran_unweighted_
-    mpi_fortran_weights_empty_
+    mpi_fortran_argv_null_ AtomicU8
+    mpi_fortran_argvs_null_ AtomicU8
+    mpi_fortran_bottom_ AtomicU32
+    mpi_fortran_errcodes_ignore_ AtomicU32
+    mpi_fortran_in_place_ AtomicU32
+    mpi_fortran_status_ignore_ AtomicU64
+    mpi_fortran_statuses_ignore_ AtomicU64
+    mpi_fortran_unweighted_ AtomicU32
+    mpi_fortran_weights_empty_ AtomicU32
 }
 
 /// The statuses of Fortran that stand for no status: the addresses of the constants, of which the
@@ -35,7 +36,7 @@ static MPI_F08_STATUS_IGNORE: AddressOf = AddressOf(&raw const mpi_fortran_statu
 static MPI_F08_STATUSES_IGNORE: AddressOf = AddressOf(&raw const mpi_fortran_statuses_ignore_);
 
 #[repr(transparent)]
-pub struct AddressOf(*const AtomicUsize);
+pub struct AddressOf(*const AtomicU64);
 
 // SAFETY: it is the address of a variable that lives as long as the process.
 unsafe impl Sync for AddressOf {}
