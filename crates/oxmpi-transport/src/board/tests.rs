@@ -705,7 +705,7 @@ fn memory_that_was_shown_is_given_back_when_nobody_copies_it() {
             let theirs = board.addresses(0).0;
             // SAFETY: the word of the other rank, which waits for the end of the copy; then it may not begin.
             unsafe { board.read(wait, 0, (&raw mut found).cast(), theirs, 8)? };
-            // SAFETY: as above.
+            // SAFETY: the word of the other rank, which lives until both threads have ended.
             unsafe { board.read(wait, 0, (&raw mut found).cast(), theirs, 8) }
         });
         assert!(failed.is_err());
