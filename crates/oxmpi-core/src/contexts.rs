@@ -513,7 +513,7 @@ mod tests {
             let mut seen = std::collections::BTreeSet::new();
             for process in std::collections::BTreeSet::from([0, processes / 2, processes - 1]) {
                 let mut share = Contexts { bits: 4, ..Contexts::new(WorldRank::new(process).unwrap(), processes) };
-                let round: Vec<Proposal> = (0..11).map(|_| share.draw()).collect();
+                let round: Vec<Proposal> = (FIRST..1 << 4).map(|_| share.draw()).collect();
                 assert!(round.iter().all(|proposal| !proposal.used && proposal.context % 2 == 0));
                 assert!(round.iter().all(|proposal| seen.insert(proposal.context)));
                 let again = share.draw();
