@@ -51,19 +51,14 @@ impl Use {
         Use::new(self.fun, self.buffer.clone(), self.writes, self.expected.clone())
     }
 
-    /// Watches the first bytes and the last ones while the library writes there.
+    /// Watches the first bytes while the library writes there.
     pub(crate) fn watch(&mut self, most: usize) {
-        let Some((mut start, mut end)) = self.range().filter(|_| self.writes) else { return };
-        while self.watched.len() < most {
-            let is_last = self.watched.len() % 2 == 1;
-            let at = if is_last { start.max(end.saturating_sub(1) / WORD * WORD) } else { start };
-            let Some((watched, bytes)) = Watchpoint::new(at, end - at) else { return };
+        let Some((mut start, end)) = self.range().filter(|_| self.writes) else { return };
+        while self.watched.len() < most
+            && let Some((watched, bytes)) = Watchpoint::new(start, end - start)
+        {
             self.watched.push(watched);
-            if is_last {
-                end = at;
-            } else {
-                start += bytes;
-            }
+            start += bytes;
         }
     }
 
@@ -106,9 +101,6 @@ impl Use {
 
 /// With more pieces buffers with gaps are not compared.
 const MOST_PIECES: usize = 256;
-
-/// The bytes of a watchpoint.
-const WORD: usize = 8;
 
 /// Whether two lists of ranges in ascending order have a common byte.
 fn common(one: Vec<(usize, usize)>, two: Vec<(usize, usize)>) -> bool {
