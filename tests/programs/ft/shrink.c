@@ -11,6 +11,8 @@ int main(int argc, char **argv) {
     MPI_Comm comm, next;
     MPI_Errhandler handler;
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    // Nobody dies before all have it.
+    meet(comm);
     // Rank 0 is the last one; the others die from both ends.
     for (int left = size; left > 1; left--) {
         int own, n, one = 1, sum = 0, revoked = -1, before = -1, place = -1;
