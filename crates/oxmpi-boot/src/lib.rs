@@ -27,6 +27,7 @@ pub mod others;
 pub mod polls;
 pub mod requests;
 pub mod spawned;
+pub mod tuning_file;
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};

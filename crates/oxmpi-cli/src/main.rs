@@ -1,9 +1,9 @@
 //! The command `oxmpi`: describes this installation (`info`), checks the machine (`doctor`), says how
-//! a program will run (`explain`), lists jobs (`ps`) and says where their ranks are (`where`), attaches gdb to one (`gdb`), shows manual pages (`man`), makes the Fortran modules for a compiler
+//! a program will run (`explain`), lists jobs (`ps`) and says where their ranks are (`where`), attaches gdb to one (`gdb`), measures the machine (`tune`), shows manual pages (`man`), makes the Fortran modules for a compiler
 //! (`fortran`), and serves published names to jobs on several machines (`nameserver`).
 //!
-//! Only `fortran` changes the installation. Only `doctor` starts a job, of two ranks, to see
-//! whether jobs run, or `mpirun --check-hosts`.
+//! Only `fortran` and `tune --site` change the installation. `doctor` starts a job of two ranks, to see
+//! whether jobs run, or `mpirun --check-hosts`; `tune` starts jobs that measure.
 
 mod doctor;
 mod explain;
@@ -12,11 +12,13 @@ mod fortran;
 mod gdb;
 mod info;
 mod jobs;
+mod library;
 mod man;
 mod nameserver;
 mod peers;
 mod stacks;
 mod trial;
+mod tune;
 
 use oxmpi_check::catalogue;
 use std::io::{self, Write};
@@ -34,6 +36,9 @@ Usage: oxmpi info                    show the version, the folder and the functi
        oxmpi where PID               say where the ranks of a job are: the process of its mpirun, or of a rank
        oxmpi where --stacks PID      also say which functions they are in (with gdb, which stops each for a moment)
        oxmpi gdb PID RANK            attach gdb to a rank of a job: the process of its mpirun, or of a rank, and the rank
+       oxmpi tune                    measure which lengths of messages go which way on this machine, for you, in a minute
+       oxmpi tune --site             the same, for all users of this installation
+       oxmpi tune --show             show what was measured
        oxmpi man NAME                show the manual page of a function or command: oxmpi man MPI_Send
        oxmpi fortran                 make the modules mpi and mpi_f08 for your Fortran compiler
        oxmpi fortran --fc COMPILER   make the modules for another Fortran compiler
@@ -79,16 +84,20 @@ fn main() {
         ["man", name] if !name.starts_with('-') => man::page(name),
         ["fortran"] => fortran::build(None),
         ["fortran", "--fc", compiler] => fortran::build(Some(compiler)),
+        ["tune"] => tune::measure(false),
+        ["tune", "--site"] => tune::measure(true),
+        ["tune", "--show"] => tune::show(),
         ["nameserver", ref options @ ..] if !matches!(options, ["--help" | "-h"]) => nameserver::serve(options),
         ["--version" | "-V" | "version"] => (format!("oxmpi (OxMPI) {}\n", env!("CARGO_PKG_VERSION")), 0),
         ["--help" | "-h" | "help"]
         | [
-            "info" | "doctor" | "explain" | "fortran" | "gdb" | "man" | "nameserver" | "ps" | "where",
+            "info" | "doctor" | "explain" | "fortran" | "gdb" | "man" | "nameserver" | "ps" | "tune" | "where",
             "--help" | "-h",
         ] => (HELP.into(), 0),
         // Internal: the processes that `doctor` starts for its tests.
         [peers::HOST] => peers::host(),
         [trial::RANK] => trial::rank(),
+        [tune::RANK] => tune::rank(),
         [fabrics::LIST] => fabrics::list(),
         [peers::VISITOR, pid, address] => peers::visitor(pid, address),
         [] => {
@@ -98,13 +107,16 @@ fn main() {
         [first, ..] => {
             let what = match words.last() {
                 Some(last)
-                    if matches!(first, "info" | "doctor" | "explain" | "fortran" | "gdb" | "man" | "ps" | "where") =>
+                    if matches!(
+                        first,
+                        "info" | "doctor" | "explain" | "fortran" | "gdb" | "man" | "ps" | "tune" | "where"
+                    ) =>
                 {
                     format!("`oxmpi {first}` does not take `{last}`")
                 }
                 _ => {
                     format!(
-                        "there is no command `{first}`; the commands are info, doctor, explain, ps, where, gdb, man, fortran and nameserver"
+                        "there is no command `{first}`; the commands are info, doctor, explain, ps, where, gdb, tune, man, fortran and nameserver"
                     )
                 }
             };

@@ -7,6 +7,7 @@
 //! leads from an algorithm to a plan, `oxmpi-transport/src/board` carries out the ways over a board.
 
 use crate::rules::{FIRST_ROWS, TABLE};
+use crate::tuning::{Limit, Tuning};
 use smallvec::SmallVec;
 
 /// What the choice depends on.
@@ -19,13 +20,22 @@ pub struct Shape {
     /// The bytes that [`Kind::measured`] names; 0 where ranks do not know the same.
     pub bytes: u64,
     pub facts: Facts,
+    /// The limits of the machine.
+    pub tuning: Tuning,
 }
 
 impl Shape {
     /// The shape of an operation of ranks on one node.
     #[inline]
     pub fn new(kind: Kind, ranks: u32, bytes: u64, facts: Facts) -> Shape {
-        Shape { kind, ranks, nodes: 1, bytes, facts: facts.and(Facts::POWER_OF_TWO.when(ranks.is_power_of_two())) }
+        let facts = facts.and(Facts::POWER_OF_TWO.when(ranks.is_power_of_two()));
+        Shape { kind, ranks, nodes: 1, bytes, facts, tuning: Tuning::NONE }
+    }
+
+    /// The same on a machine with these limits.
+    #[must_use]
+    pub fn tuned(self, tuning: Tuning) -> Shape {
+        Shape { tuning, ..self }
     }
 
     /// The row that decides: the first that fits.
@@ -38,18 +48,21 @@ impl Shape {
 
     /// The choices for all sizes: from so many bytes on, this one. What a communicator keeps, so that a call does not look at
     /// the table.
-    pub fn choices(kind: Kind, ranks: u32, facts: Facts) -> SmallVec<[(u64, Algorithm); 8]> {
+    pub fn choices(kind: Kind, ranks: u32, facts: Facts, tuning: Tuning) -> SmallVec<[(u64, Algorithm); 8]> {
         let shape = Shape::new(kind, ranks, 0, facts);
-        let rows: SmallVec<[&Rule; 16]> =
-            TABLE[FIRST_ROWS[kind as usize]..].iter().filter(|rule| rule.fits_some_size_of(&shape)).collect();
+        let rows: SmallVec<[(&Rule, Bytes); 16]> = TABLE[FIRST_ROWS[kind as usize]..]
+            .iter()
+            .filter(|rule| rule.fits_some_size_of(&shape))
+            .map(|rule| (rule, rule.bytes_on(tuning)))
+            .collect();
         let mut sizes: SmallVec<[u64; 16]> = SmallVec::new();
         sizes.push(0);
-        sizes.extend(rows.iter().flat_map(|rule| rule.bytes.changes(ranks.into())));
+        sizes.extend(rows.iter().flat_map(|(_, of)| of.changes(ranks.into())));
         sizes.sort_unstable();
         let mut choices = SmallVec::new();
         for bytes in sizes {
             // Each kind has a row that fits every shape: see `choose`.
-            let Some(rule) = rows.iter().find(|rule| rule.bytes.contains(bytes, ranks.into())) else { continue };
+            let Some((rule, _)) = rows.iter().find(|(_, of)| of.contains(bytes, ranks.into())) else { continue };
             if choices.last().is_none_or(|&(_, algorithm)| algorithm != rule.take) {
                 choices.push((bytes, rule.take));
             }
@@ -217,6 +230,8 @@ pub struct Rule {
     /// On so many nodes to so many.
     pub(crate) nodes: (u32, u32),
     pub(crate) bytes: Bytes,
+    /// The limit of the machine that the bytes begin or end at, where it was measured.
+    pub(crate) limit: Option<Limit>,
     pub(crate) needs: Facts,
     pub take: Algorithm,
     pub why: &'static str,
@@ -241,7 +256,19 @@ pub(crate) enum Bytes {
 
 impl Rule {
     fn fits(&self, shape: &Shape) -> bool {
-        self.fits_some_size_of(shape) && self.bytes.contains(shape.bytes, shape.ranks.into())
+        self.fits_some_size_of(shape) && self.bytes_on(shape.tuning).contains(shape.bytes, shape.ranks.into())
+    }
+
+    /// The sizes that the row is for, on a machine with these limits.
+    fn bytes_on(&self, tuning: Tuning) -> Bytes {
+        let Some(limit) = self.limit else { return self.bytes };
+        let bytes = tuning.bytes(limit);
+        match self.bytes {
+            Bytes::From(_) => Bytes::From(bytes),
+            Bytes::Between(_, end) => Bytes::Between(bytes, end),
+            Bytes::UpTo(_) => Bytes::UpTo(bytes - 1),
+            other => other,
+        }
     }
 
     /// Whether the row fits the shape if the bytes are not looked at.
@@ -310,13 +337,14 @@ pub fn table() -> String {
             (least, most) => format!(" on {least} to {most} nodes"),
         };
         text.push_str(&format!(
-            "{:14} {:11} ranks{nodes}, bytes {:24} {}, because {}{}\n",
+            "{:14} {:11} ranks{nodes}, bytes {:24} {}, because {}{}{}\n",
             rule.kind.name(),
             ranks,
             rule.bytes.describe(),
             rule.take.describe(),
             rule.why,
             rule.needs.describe(),
+            rule.limit.map_or(String::new(), |limit| format!(" (oxmpi tune measures {})", limit.name())),
         ));
     }
     text

@@ -5,7 +5,7 @@
 //! plans out, and the simulator among the tests of this crate proves them.
 //!
 //! Start with [`plan`], what a plan is made of; [`choose`] decides which algorithm an operation takes, over messages or over
-//! the board of a node, by the rows in [`rules`]; [`operation`] leads from an operation and an algorithm to a plan. There is a
+//! the board of a node, by the rows in [`rules`] and the limits of the machine ([`tuning`]); [`operation`] leads from an operation and an algorithm to a plan. There is a
 //! module for each operation, [`nodes`] composes them for ranks on several nodes, [`inter`] for those between two groups and [`neighbor`] for those of a topology.
 #![forbid(unsafe_code)]
 
@@ -29,3 +29,4 @@ pub mod rules;
 pub mod scan;
 pub mod scatter;
 mod tree;
+pub mod tuning;

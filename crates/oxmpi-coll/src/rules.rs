@@ -5,6 +5,7 @@
 //! Sizes were measured on machines of 2 to 64 CPUs (`bench/NOTES.md`, `bench/run --only coll`).
 
 use crate::choose::{Algorithm, BoardWay, Bytes, Facts, Kind, NodeWay, Rule};
+use crate::tuning::Limit;
 
 /// The most ranks whose entries every rank can read one by one: larger communicators have no board.
 pub const BOARD_RANKS: u32 = 64;
@@ -62,7 +63,7 @@ const ANY: u32 = u32::MAX;
 
 /// A row for messages, up to so many ranks.
 const fn row(kind: Kind, ranks: u32, bytes: Bytes, take: Algorithm, why: &'static str) -> Rule {
-    Rule { kind, ranks: (1, ranks), nodes: (1, ANY), bytes, needs: Facts::NONE, take, why }
+    Rule { kind, ranks: (1, ranks), nodes: (1, ANY), bytes, limit: None, needs: Facts::NONE, take, why }
 }
 
 /// A row for ranks on 2 nodes to so many.
@@ -75,16 +76,34 @@ const fn over_nodes(kind: Kind, nodes: u32, bytes: Bytes, take: NodeWay, why: &'
     over(kind, nodes, bytes, Algorithm::OverNodes(take), why).if_all(Facts::SHARED_NODES)
 }
 
+/// Direct copies over a board, from a limit of the machine on.
+const fn direct(kind: Kind, ranks: (u32, u32), limit: Limit, why: &'static str) -> Rule {
+    Rule { limit: Some(limit), ..on_board(kind, ranks, From(limit.default_bytes()), Direct, why) }.if_all(DIRECT)
+}
+
+/// Pieces through the staging buffers, below a limit of the machine.
+const fn before(kind: Kind, ranks: (u32, u32), limit: Limit, why: &'static str) -> Rule {
+    Rule { limit: Some(limit), ..on_board(kind, ranks, UpTo(limit.default_bytes() - 1), Pieces, why) }
+}
+
 impl Rule {
     const fn if_all(self, needs: Facts) -> Rule {
         Rule { needs: self.needs.and(needs), ..self }
+    }
+
+    /// The row ends before so many bytes.
+    const fn up_to(self, end: u64) -> Rule {
+        match self.bytes {
+            From(least) => Rule { bytes: Between(least, end), ..self },
+            _ => self,
+        }
     }
 }
 
 /// A row for a board of so many to so many ranks.
 const fn on_board(kind: Kind, ranks: (u32, u32), bytes: Bytes, take: BoardWay, why: &'static str) -> Rule {
     let ranks = if ranks.1 < BOARD_RANKS { ranks } else { (ranks.0, BOARD_RANKS) };
-    Rule { kind, ranks, nodes: (1, 1), bytes, needs: Facts::BOARD, take: Algorithm::Board(take), why }
+    Rule { kind, ranks, nodes: (1, 1), bytes, limit: None, needs: Facts::BOARD, take: Algorithm::Board(take), why }
 }
 
 /// A row for operations that go on in the background, over a board of so many to so many ranks.
@@ -107,6 +126,7 @@ const LARGE: Facts = Facts::LARGE_STAGING;
 const SMALL: Facts = Facts::SMALL_STAGING;
 const KEEPS_ORDER: Facts = Facts::KEEPS_ORDER;
 const TWO: (u32, u32) = (2, 2);
+const MORE: (u32, u32) = (3, ANY);
 const ALL: (u32, u32) = (2, ANY);
 
 const FEW_MESSAGES: &str = "short messages cost latency alone, and this has the fewest one after the other";
@@ -133,7 +153,7 @@ pub(crate) const TABLE: &[Rule] = &[
     over_nodes(Kind::Barrier, ANY, Bytes::Any, Leaders, FEW_BETWEEN),
     row(Kind::Barrier, ANY, Bytes::Any, Dissemination, FEW_MESSAGES),
     // ---- broadcast
-    on_board(Kind::Bcast, TWO, From(64 * KIB), Direct, "each of the two copies a half at the same time").if_all(DIRECT),
+    direct(Kind::Bcast, TWO, Limit::Bcast2, "each of the two copies a half at the same time"),
     on_board(Kind::Bcast, ALL, Bytes::Any, Pieces, "the root writes one piece while the others read the one before"),
     in_background(Kind::Bcast, TWO, UpTo(32 * KIB), Pieces, ONE_ROUND),
     in_background(Kind::Bcast, (3, ANY), UpTo(64 * KIB), Pieces, ONE_ROUND),
@@ -150,8 +170,8 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Bcast, 64, Bytes::Any, Chain, OVERLAP),
     row(Kind::Bcast, ANY, Bytes::Any, ScatterDoubling, "a chain of so many ranks takes too long to fill"),
     // ---- gather, scatter
-    on_board(Kind::Gather, TWO, From(32 * KIB), Direct, AT_ONCE).if_all(DIRECT),
-    on_board(Kind::Gather, (3, ANY), From(64 * KIB), Direct, AT_ONCE).if_all(DIRECT),
+    direct(Kind::Gather, TWO, Limit::Gather2, AT_ONCE),
+    direct(Kind::Gather, MORE, Limit::Gather, AT_ONCE),
     on_board(Kind::Gather, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
     in_background(Kind::Gather, TWO, UpTo(16 * KIB), Pieces, ONE_ROUND),
     in_background(Kind::Gather, (3, ANY), UpTo(64 * KIB), Pieces, ONE_ROUND),
@@ -166,8 +186,8 @@ pub(crate) const TABLE: &[Rule] = &[
     over_nodes(Kind::Gatherv, ANY, UpTo(16 * KIB), Leaders, SHORT_ONES),
     over(Kind::Gatherv, ANY, Bytes::Any, Batched, EIGHT),
     row(Kind::Gatherv, ANY, Bytes::Any, Linear, ONE_WAY),
-    on_board(Kind::Scatter, TWO, Between(32 * KIB, 768 * KIB), Direct, AT_ONCE).if_all(DIRECT),
-    on_board(Kind::Scatter, (3, ANY), From(64 * KIB), Direct, AT_ONCE).if_all(DIRECT),
+    direct(Kind::Scatter, TWO, Limit::Scatter2, AT_ONCE).up_to(768 * KIB),
+    direct(Kind::Scatter, MORE, Limit::Scatter, AT_ONCE),
     on_board(Kind::Scatter, ALL, UpTo(64 * KIB), Pieces, TWO_COPIES),
     in_background(Kind::Scatter, TWO, UpTo(16 * KIB), Pieces, ONE_ROUND),
     in_background(Kind::Scatter, (3, ANY), UpTo(64 * KIB), Pieces, ONE_ROUND),
@@ -181,7 +201,7 @@ pub(crate) const TABLE: &[Rule] = &[
     over_nodes(Kind::Scatterv, ANY, UpTo(16 * KIB), Leaders, SHORT_ONES),
     row(Kind::Scatterv, ANY, Bytes::Any, Linear, ONE_WAY),
     // ---- allgather
-    on_board(Kind::Allgather, TWO, From(8 * KIB), Direct, ONE_COPY).if_all(DIRECT),
+    direct(Kind::Allgather, TWO, Limit::Allgather2, ONE_COPY),
     on_board(Kind::Allgather, (3, ANY), From(64 * KIB), Direct, "small staging buffers would take many rounds")
         .if_all(DIRECT.and(SMALL)),
     on_board(
@@ -209,7 +229,8 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Allgatherv, ANY, UpTo(256 * KIB), Bruck, FEW_MESSAGES),
     row(Kind::Allgatherv, ANY, Bytes::Any, Ring, BYTES_COUNT),
     // ---- all-to-all
-    on_board(Kind::Alltoall, ALL, UpTo(8 * KIB - 1), Pieces, TWO_COPIES),
+    before(Kind::Alltoall, TWO, Limit::Alltoall2, TWO_COPIES),
+    before(Kind::Alltoall, MORE, Limit::Alltoall, TWO_COPIES),
     on_board(Kind::Alltoall, ALL, Bytes::Any, Direct, "huge pages let the kernel copy soon, whatever the caches hold")
         .if_all(DIRECT.and(OVERSUBSCRIBED).and(Facts::HUGE_PAGES)),
     on_board(Kind::Alltoall, (4, ANY), ReadFrom(8 * MIB), PiecesPastCache, PAST_CACHES)
@@ -254,8 +275,7 @@ pub(crate) const TABLE: &[Rule] = &[
     // ---- reduce
     on_board(Kind::Reduce, TWO, From(128 * KIB), BoardWay::Chain, CHAIN_KEEPS).if_all(LARGE),
     on_board(Kind::Reduce, (3, ANY), From(32 * KIB), BoardWay::Chain, CHAIN_KEEPS),
-    on_board(Kind::Reduce, TWO, From(8 * KIB), Direct, "each of the two computes a part from the other's memory")
-        .if_all(DIRECT),
+    direct(Kind::Reduce, TWO, Limit::Reduce2, "each of the two computes a part from the other's memory"),
     on_board(Kind::Reduce, ALL, Bytes::Any, Pieces, "the root combines one piece while the others write the next"),
     in_background(Kind::Reduce, (3, ANY), From(32 * KIB), ChainOrder, SAME_BITS),
     in_background(Kind::Reduce, ALL, Bytes::Any, Pieces, SAME_BITS),
@@ -274,8 +294,7 @@ pub(crate) const TABLE: &[Rule] = &[
         Pieces,
         "to combine all operands costs a rank less than a second round",
     ),
-    on_board(Kind::Allreduce, TWO, From(8 * KIB), Direct, "each of the two computes a half from the other's memory")
-        .if_all(DIRECT),
+    direct(Kind::Allreduce, TWO, Limit::Allreduce2, "each of the two computes a half from the other's memory"),
     on_board(Kind::Allreduce, (3, ANY), PartFrom(128 * KIB), Direct, "small staging buffers would take many rounds")
         .if_all(DIRECT.and(SMALL)),
     on_board(Kind::Allreduce, ALL, ReadFrom(16 * MIB), PartsPastCache, PAST_CACHES).if_all(OVERSUBSCRIBED),

@@ -8,6 +8,7 @@ use oxmpi_coll::operation::Operation;
 use oxmpi_coll::plan::Blocks;
 use oxmpi_coll::reduce_scatter::Counts;
 use oxmpi_coll::rules::longest_on_board;
+use oxmpi_coll::tuning::{Limit, Tuning};
 use std::fmt::Write;
 
 const RANKS: [u32; 18] = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 32, 33, 64, 65, 128, 256, 257, 1000];
@@ -37,7 +38,7 @@ fn choices_by_size_are_those_of_the_table() {
     for kind in ON_BOARD {
         for ranks in 2..=64 {
             for (facts, _) in board_facts() {
-                let choices = Shape::choices(kind, ranks, facts);
+                let choices = Shape::choices(kind, ranks, facts, Tuning::NONE);
                 let way = |bytes| Shape::new(kind, ranks, bytes, facts).choose().take;
                 for bytes in sizes() {
                     let kept = choices.iter().rev().find(|(from, _)| *from <= bytes).map(|(_, algorithm)| *algorithm);
@@ -52,6 +53,51 @@ fn choices_by_size_are_those_of_the_table() {
                         Some((from, _)) if !facts.has(Facts::DIRECT) => assert_eq!(*from, least),
                         Some((from, _)) => assert!(*from >= least),
                         None => assert!(facts.has(Facts::DIRECT)),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// On any machine the choices by size are those of the table, short operations take the only way of the hot path, and the
+/// ways of reductions give the same bits.
+#[test]
+fn limits_of_a_machine_move_the_choices() {
+    for bytes in [Limit::LEAST, 4 << 10, 16 << 10, 64 << 10, 256 << 10] {
+        let least = |limit: &Limit| bytes.min(limit.most());
+        let set = |tuning: Tuning, limit| tuning.with(limit, least(&limit)).unwrap();
+        let tuning = Limit::ALL.into_iter().fold(Tuning::NONE, set);
+        for kind in ON_BOARD {
+            for ranks in BOARD_RANKS {
+                for (facts, _) in board_facts() {
+                    let choices = Shape::choices(kind, ranks, facts, tuning);
+                    let way = |bytes| Shape::new(kind, ranks, bytes, facts).tuned(tuning).choose().take;
+                    for bytes in sizes() {
+                        let kept = choices.iter().rev().find(|(from, _)| *from <= bytes);
+                        assert_eq!(
+                            kept.map(|(_, algorithm)| *algorithm),
+                            Some(way(bytes)),
+                            "{kind:?} of {ranks}, {bytes} bytes"
+                        );
+                    }
+                    assert_eq!(choices[0], (0, Algorithm::Board(BoardWay::Pieces)), "the hot path has no other way");
+                    let pieces_below = |limit: Limit| {
+                        let at = least(&limit);
+                        assert_eq!(way(at - 1), Algorithm::Board(BoardWay::Pieces), "{kind:?} of {ranks}");
+                        assert_eq!(way(at), Algorithm::Board(BoardWay::Direct), "{kind:?} of {ranks}, {at} bytes");
+                    };
+                    match (kind, ranks) {
+                        _ if !facts.has(Facts::DIRECT) => {}
+                        (Kind::Bcast, 2) => pieces_below(Limit::Bcast2),
+                        (Kind::Gather, 2) => pieces_below(Limit::Gather2),
+                        (Kind::Gather, _) => pieces_below(Limit::Gather),
+                        (Kind::Scatter, 2) => pieces_below(Limit::Scatter2),
+                        (Kind::Scatter, _) => pieces_below(Limit::Scatter),
+                        (Kind::Allgather, 2) => pieces_below(Limit::Allgather2),
+                        (Kind::Alltoall, 2) => pieces_below(Limit::Alltoall2),
+                        (Kind::Alltoall, ranks) if bytes * u64::from(ranks) < 8 << 20 => pieces_below(Limit::Alltoall),
+                        _ => {}
                     }
                 }
             }

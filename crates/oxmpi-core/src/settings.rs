@@ -3,7 +3,9 @@
 
 use oxmpi_base::trust;
 use oxmpi_check::Mode;
+use oxmpi_coll::tuning::{self, Tuning};
 use std::ffi::OsStr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Single copies between processes, where the kernel allows them. Read once, when the process joins
@@ -20,6 +22,14 @@ pub static DEADLOCK: Switch = Switch::new("OXMPI_DEADLOCK", true);
 pub fn check_words() -> Mode {
     let value = trust::text(oxmpi_check::mode::VARIABLE).unwrap_or_default();
     Mode::from_variable(&value).unwrap_or_default()
+}
+
+/// The limits of the machine that `oxmpi tune` has measured. `mpirun` gives the same to all ranks and refuses what cannot be
+/// read.
+pub fn tuning() -> Tuning {
+    static TUNING: OnceLock<Tuning> = OnceLock::new();
+    let read = || Tuning::from_text(&trust::text(tuning::VARIABLE).unwrap_or_default()).unwrap_or_default();
+    *TUNING.get_or_init(read)
 }
 
 /// A setting that is on or off. The environment is read at the first query; the value is

@@ -61,6 +61,7 @@ mod strays;
 mod sys;
 mod tools;
 mod topology;
+mod tuning;
 mod watch;
 mod wires;
 
@@ -139,6 +140,10 @@ fn run(mut request: Request) -> i32 {
         && request.settings.check_hosts
     {
         return check::run(&request, cluster);
+    }
+    if let Err(text) = tuning::prepare(&mut request.settings) {
+        eprintln!("mpirun: {text}");
+        return 2;
     }
     match debug::prepare(&mut request) {
         Ok(Next::Run) => {}

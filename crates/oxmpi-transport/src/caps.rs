@@ -8,6 +8,7 @@
 use crate::packet::{BULK_OFFSET, PART_UNIT};
 use crate::tcp::frame;
 use oxmpi_base::ring;
+use oxmpi_coll::tuning::Limit;
 
 /// Why something was decided, in words that follow "because".
 pub type Why = &'static str;
@@ -53,9 +54,9 @@ pub enum Direct {
     Apart,
 }
 
-/// Through shared memory a message of this length goes through the ring at once. Beyond, two copies cost more than asking
-/// the receiver and copying from both sides.
-pub const RING_EAGER: usize = 32 << 10;
+/// Through shared memory a message of at most this length goes through the ring at once; the limit of a machine may be lower.
+/// Beyond, two copies cost more than asking the receiver and copying from both sides.
+pub const RING_EAGER: usize = Limit::Eager.most() as usize;
 /// Of a message through a ring, the first packet and the ones after it. Packets but the last fill their cells, since a
 /// receiver takes what a packet has room for.
 pub const RING_PART: usize = 4096;

@@ -108,6 +108,13 @@ impl Outgoing {
         self.may_copy
     }
 
+    /// Messages through rings that are longer are offered. Before anything is sent.
+    pub fn limit_eager(&mut self, most: usize) {
+        for caps in [&mut self.caps.ring, &mut self.caps.pretended] {
+            caps.eager = caps.eager.min(most);
+        }
+    }
+
     /// From now on nothing is copied straight between this process and others.
     pub fn forbid_copies(&mut self) {
         (self.may_copy, self.caps.ring.direct) = (false, Direct::Forbidden);

@@ -35,11 +35,13 @@ mod transfers;
 use crate::check;
 use crate::check::calls::{CallRecord, MOST_EARLY};
 use crate::matching::{Envelope, MessageId, PostedQueue, UnexpectedQueue};
+use crate::settings;
 use ops::Ops;
 use oxmpi_abi::constants::MPI_ERR_INTERN;
 use oxmpi_abi::{Error, Status};
 use oxmpi_base::message_queues::{OpsPlace, PostedPlace, UnexpectedPlace};
 use oxmpi_base::valgrind;
+use oxmpi_coll::tuning::Limit;
 use oxmpi_datatype::Signature;
 use oxmpi_transport::transfer::{self, Control};
 use oxmpi_transport::{
@@ -160,6 +162,7 @@ enum Assembly {
 impl Engine {
     pub fn new(links: Links, single_copy: bool) -> Engine {
         let Links { mut tx, rx } = links;
+        tx.limit_eager(settings::tuning().bytes(Limit::Eager) as usize);
         if !single_copy {
             tx.forbid_copies();
         }

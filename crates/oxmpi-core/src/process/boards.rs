@@ -7,6 +7,7 @@ use oxmpi_abi::handle;
 use oxmpi_abi::{Error, Result};
 use oxmpi_base::arena::Area;
 use oxmpi_base::ids::Rank;
+use oxmpi_coll::tuning::Tuning;
 use oxmpi_transport::board::SharedBoard;
 
 /// The most boards per process: each is a mapping, and the kernel limits their number.
@@ -58,7 +59,7 @@ impl Process {
         self.boards
     }
 
-    /// Joins a board; `None` if this process has too many, or cannot. `oversubscribed` comes from
+    /// Joins a board; `None` if this process has too many, or cannot. `oversubscribed` and `tuning` come from
     /// the owner.
     pub fn join_board(
         &mut self,
@@ -66,6 +67,7 @@ impl Process {
         area: Area,
         staging: usize,
         oversubscribed: bool,
+        tuning: Tuning,
     ) -> Result<Option<Box<SharedBoard>>> {
         if self.boards >= MOST_BOARDS {
             return Ok(None);
@@ -77,7 +79,7 @@ impl Process {
         let board = node
             .map(owner, area)
             .ok()
-            .and_then(|mapping| SharedBoard::new(mapping, members, rank, staging, barrier, oversubscribed));
+            .and_then(|mapping| SharedBoard::new(mapping, members, rank, staging, barrier, oversubscribed, tuning));
         self.boards += usize::from(board.is_some());
         Ok(board.map(Box::new))
     }

@@ -12,6 +12,7 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_base::board::ENTRY_BYTES;
 use oxmpi_base::copy;
 use oxmpi_coll::choose::{Algorithm, BoardWay, Facts, Kind, Shape};
+use oxmpi_coll::tuning::Tuning;
 use oxmpi_datatype::{Source, Target};
 use std::sync::atomic::{Ordering, fence};
 
@@ -218,7 +219,7 @@ impl BoardRun {
 
 #[cold]
 fn background_ways(kind: Kind, ranks: usize) -> Box<[(usize, Option<BoardWay>)]> {
-    let choices = Shape::choices(kind, ranks as u32, Facts::BACKGROUND_BOARD).into_iter();
+    let choices = Shape::choices(kind, ranks as u32, Facts::BACKGROUND_BOARD, Tuning::NONE).into_iter();
     let way = |algorithm| match algorithm {
         Algorithm::Board(way) => Some(way),
         _ => None,

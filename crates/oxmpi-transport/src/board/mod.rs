@@ -38,6 +38,7 @@ use oxmpi_base::ids::Peer;
 use oxmpi_base::wait::WakeFence;
 use oxmpi_base::{copy, prefetch};
 use oxmpi_coll::choose::{Algorithm, BoardWay, Facts, Kind, Shape};
+use oxmpi_coll::tuning::Tuning;
 use oxmpi_datatype::{Cursor, Source, Target};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -85,9 +86,9 @@ struct Ways {
 }
 
 impl Ways {
-    fn new(kind: Kind, ranks: usize, facts: Facts) -> Ways {
+    fn new(kind: Kind, ranks: usize, facts: Facts, tuning: Tuning) -> Ways {
         let size = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
-        let choices = Shape::choices(kind, ranks as u32, facts).into_iter().skip(1);
+        let choices = Shape::choices(kind, ranks as u32, facts, tuning).into_iter().skip(1);
         let long: Box<[_]> = choices.map(|(from, algorithm)| (size(from), way(algorithm))).collect();
         Ways { short: long.first().map_or(usize::MAX, |(from, _)| from.saturating_sub(1)), long }
     }
@@ -124,8 +125,8 @@ struct Choices {
 }
 
 impl Choices {
-    fn new(ranks: usize, facts: Facts) -> Choices {
-        let of = |kind| Ways::new(kind, ranks, facts);
+    fn new(ranks: usize, facts: Facts, tuning: Tuning) -> Choices {
+        let of = |kind| Ways::new(kind, ranks, facts, tuning);
         Choices {
             bcast: of(Kind::Bcast),
             gather: of(Kind::Gather),
@@ -158,6 +159,8 @@ pub struct SharedBoard {
     barrier: WakeFence,
     /// The facts of this board, agreed by all ranks.
     facts: Facts,
+    /// The limits of the machine, as the owner of the board has them.
+    tuning: Tuning,
     choices: Choices,
     background: BackgroundWays,
     /// Up to this many bytes an allreduce takes one round.
@@ -182,6 +185,7 @@ impl SharedBoard {
     }
 
     /// Joins a board; `None` if the memory does not fit. `oversubscribed` (ranks outnumber CPUs)
+    /// and `tuning`
     /// must be the same on all ranks.
     pub fn new(
         mapping: Mapping,
@@ -190,13 +194,14 @@ impl SharedBoard {
         staging: usize,
         barrier: WakeFence,
         oversubscribed: bool,
+        tuning: Tuning,
     ) -> Option<SharedBoard> {
         let mapping = Arc::new(mapping);
         let member = BoardMember::new(Arc::clone(&mapping), members.len(), staging, rank)?;
         let cpus = if oversubscribed { Facts::OVERSUBSCRIBED } else { Facts::CPU_EACH };
         let staging = if member.largest_place() >= LARGE_STAGING { Facts::LARGE_STAGING } else { Facts::SMALL_STAGING };
         let facts = Facts::BOARD.and(cpus).and(staging);
-        let choices = Choices::new(members.len(), facts);
+        let choices = Choices::new(members.len(), facts, tuning);
         let board = SharedBoard {
             one_round: choices.allreduce.short.min(member.largest_place()),
             choices,
@@ -206,6 +211,7 @@ impl SharedBoard {
             members,
             barrier,
             facts,
+            tuning,
             scratch: Vec::new(),
             arrived: false,
             sender: None,
@@ -222,7 +228,7 @@ impl SharedBoard {
             return;
         }
         self.facts = self.facts.and(common);
-        self.choices = Choices::new(self.ranks(), self.facts);
+        self.choices = Choices::new(self.ranks(), self.facts, self.tuning);
         self.one_round = self.choices.allreduce.short.min(self.chunk());
     }
 
@@ -243,13 +249,17 @@ impl SharedBoard {
             ),
             either(Facts::LARGE_STAGING, "staging buffers are large", "staging buffers are small (many boards)"),
             either(Facts::HUGE_PAGES, "huge pages are allowed", "huge pages are not allowed"),
+            match self.tuning {
+                Tuning::NONE => "the limits of lengths are the defaults",
+                _ => "the limits of lengths are those that oxmpi tune measured",
+            },
         ]
         .join(", ")
     }
 
     /// What the table of algorithms needs to know about an operation over this board.
     pub fn shape(&self, kind: Kind, bytes: usize) -> Shape {
-        Shape::new(kind, self.ranks() as u32, bytes as u64, self.facts)
+        Shape::new(kind, self.ranks() as u32, bytes as u64, self.facts).tuned(self.tuning)
     }
 
     /// The same for an operation that goes on in the background.

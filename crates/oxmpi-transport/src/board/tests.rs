@@ -108,7 +108,8 @@ fn on_cpus(oversubscribed: bool, ranks: usize, staging: usize, body: impl Fn(Sha
             let members = (0..ranks).map(Peer::at_slot).collect();
             let mapping = Mapping::new(&segment, area).unwrap();
             let board =
-                SharedBoard::new(mapping, members, rank, staging, WakeFence::Asymmetric, oversubscribed).unwrap();
+                SharedBoard::new(mapping, members, rank, staging, WakeFence::Asymmetric, oversubscribed, Tuning::NONE)
+                    .unwrap();
             let body = Arc::clone(&body);
             std::thread::spawn(move || body(board))
         })

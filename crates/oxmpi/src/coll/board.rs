@@ -19,12 +19,14 @@ use oxmpi_base::arena::Area;
 use oxmpi_base::{huge, valgrind};
 use oxmpi_coll::choose::{Algorithm, BoardWay, Facts, Kind, Shape};
 use oxmpi_coll::rules::longest_on_board;
+use oxmpi_coll::tuning::Tuning;
 use oxmpi_core::agreement::{AgreementIo, Participants};
 use oxmpi_core::board::{BOARD_AFTER_CALLS, Board, BoardUse};
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::explain;
 use oxmpi_core::record;
 use oxmpi_core::request::{Active, Body, Request as Made, Start};
+use oxmpi_core::settings;
 use oxmpi_core::wait::board::BoardWait;
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use oxmpi_datatype::{Region, Source, Target};
@@ -715,23 +717,25 @@ fn join(
     board_use: BoardUse,
 ) -> Result<Option<Box<SharedBoard>>> {
     let participants = participants(guard, comm)?;
-    let mut words = [0u64; 4];
+    let mut words = [0u64; 5];
     let mut allocated = None;
     if participants.rank == 0
         && let Some((area, room)) = guard.allocate_board(participants.len(), board_use)
     {
         let oversubscribed = guard.is_oversubscribed(participants.len());
-        words = [area.offset as u64, area.bytes as u64, room as u64, u64::from(oversubscribed)];
+        let tuning = settings::tuning().to_bits();
+        words = [area.offset as u64, area.bytes as u64, room as u64, u64::from(oversubscribed), tuning];
         allocated = Some(area);
     }
     let among = participants.clone();
     let tell = |io: AgreementIo| async move { io.tell(&among, &mut words).await.map(|()| words) };
     let words = comm::run_agreement_watched(call, guard, watch, tell)?;
-    let [offset, bytes, room, oversubscribed] = words.map(|word| word as usize);
+    let tuning = Tuning::from_bits(words[4]);
+    let [offset, bytes, room, oversubscribed, _] = words.map(|word| word as usize);
     let area = Area { offset, bytes };
     // Messages show valgrind what is sent.
     let may_join = bytes > 0 && !valgrind::is_on();
-    let board = if may_join { guard.join_board(comm, area, room, oversubscribed != 0)? } else { None };
+    let board = if may_join { guard.join_board(comm, area, room, oversubscribed != 0, tuning)? } else { None };
     let here = board.is_some();
     let all_here =
         comm::run_agreement_watched(call, guard, watch, |io| async move { io.all(&participants, here).await })?;
