@@ -46,6 +46,7 @@ mod sync;
 pub mod terminal;
 pub mod thread_checker;
 pub mod thread_number;
+pub mod time_slice;
 pub mod trust;
 pub mod valgrind;
 pub mod votes;

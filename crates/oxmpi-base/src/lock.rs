@@ -31,6 +31,16 @@ impl Lock {
         }
     }
 
+    /// Takes the lock if it is free; whether it was.
+    pub fn try_take(&self) -> bool {
+        self.state.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Whether a thread sleeps until the lock is free, as far as is known.
+    pub fn is_awaited(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == AWAITED
+    }
+
     #[cold]
     fn take_contended(&self) {
         for _ in 0..SPINS {
@@ -98,6 +108,23 @@ fn wake_one(_word: &AtomicU32) {}
 mod tests {
     use super::*;
     use std::cell::UnsafeCell;
+
+    #[test]
+    fn a_taken_lock_is_not_waited_for() {
+        let lock = Lock::new();
+        assert!(lock.try_take() && !lock.try_take() && !lock.is_awaited());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                lock.take();
+                lock.give_back();
+            });
+            while !lock.is_awaited() {
+                std::thread::yield_now();
+            }
+            lock.give_back();
+        });
+        assert!(lock.try_take());
+    }
 
     struct Counter(Lock, UnsafeCell<u64>);
     // SAFETY: the cell is touched under the lock only.

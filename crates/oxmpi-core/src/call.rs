@@ -9,6 +9,9 @@
 //! So the two sides cannot miss each other, and only the rare side pays. Where the kernel has no
 //! such barrier the lock is always used.
 //!
+//! With asynchronous progress the library has a thread of its own (`helper.rs`), so calls take the lock, but the program
+//! still makes one call at a time: `HELPED`. A call that waits then keeps the lock until it sleeps, as it would without one.
+//!
 //! Guards never nest: with the lock the second one would deadlock, and without it be a second
 //! `&mut`. Debug builds check for that.
 
@@ -238,9 +241,15 @@ impl<'l> Guard<'l> {
         &self.started.shared
     }
 
-    /// Whether other threads may want to enter.
+    /// Whether other threads of the program may want to enter.
     #[inline]
     pub fn is_shared(&self) -> bool {
+        self.locked && self.library.entry.is_for_threads()
+    }
+
+    /// Whether this guard holds the lock, for threads of the program or for the helper thread.
+    #[inline]
+    pub(crate) fn is_locked(&self) -> bool {
         self.locked
     }
 
@@ -327,7 +336,7 @@ impl<'l> Guard<'l> {
     /// Wakes threads of this process that sleep, after something that one of them may wait for.
     #[inline]
     pub fn wake_siblings(&self) {
-        if self.locked {
+        if self.is_shared() {
             wake_sleeping_threads(self.shared());
         }
     }
@@ -360,7 +369,7 @@ impl Drop for Guard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.locked {
-            end_locked(self.library, &self.started.shared);
+            end_locked(self.library, self.started);
         } else {
             self.library.entry.leave(false);
         }
@@ -370,14 +379,55 @@ impl Drop for Guard<'_> {
 /// Ends a guard that holds the lock. Not inlined, and without the guard itself, so that calls
 /// without the lock stay short and keep their guard in registers.
 #[inline(never)]
-fn end_locked(library: &Library, shared: &Shared) {
-    wake_sleeping_threads(shared);
+#[expect(unsafe_code, reason = "the lock makes the state exclusive")]
+fn end_locked(library: &Library, started: &Started) {
+    if library.helper.is_on() {
+        // SAFETY: this thread holds the lock until `leave`, and the guard, which is being dropped, lends nothing any more.
+        library.helper.after_call(unsafe { &mut *started.state.get() }, &started.shared);
+    } else {
+        wake_sleeping_threads(&started.shared);
+    }
     library.entry.end_visit();
     library.entry.leave(true);
 }
 
+/// A turn of the helper thread: exclusive access to the state, which is no call of the program.
+pub(crate) struct HelperTurn<'l>(ManuallyDrop<Guard<'l>>);
+
+impl<'l> HelperTurn<'l> {
+    /// `None` while a thread of the program is inside, or nothing is active.
+    #[expect(unsafe_code, reason = "the pointer is what the library keeps")]
+    pub(crate) fn try_begin(library: &'l Library) -> Option<HelperTurn<'l>> {
+        let started = library.entry.active.load(Ordering::Acquire);
+        // SAFETY: null, or in the box that `library.kept` holds as long as the library lives.
+        let started = unsafe { started.as_ref() }?;
+        let guard = || Guard { library, started, locked: true, _not_send: PhantomData };
+        library.entry.try_enter().then(|| HelperTurn(ManuallyDrop::new(guard())))
+    }
+}
+
+impl<'l> std::ops::Deref for HelperTurn<'l> {
+    type Target = Guard<'l>;
+
+    fn deref(&self) -> &Guard<'l> {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for HelperTurn<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl Drop for HelperTurn<'_> {
+    fn drop(&mut self) {
+        self.0.library.entry.leave(true);
+    }
+}
+
 #[inline]
-fn wake_sleeping_threads(shared: &Shared) {
+pub(crate) fn wake_sleeping_threads(shared: &Shared) {
     if shared.block().sleep.load(Ordering::Relaxed) != 0 {
         wait::wake_now(shared.job(), shared.block());
     }
@@ -406,6 +456,8 @@ const THREADED: u8 = 1;
 const CHECKED: u8 = 2;
 /// Added to these two: a checker of threads is told who has the lock.
 const TOLD: u8 = 4;
+/// They take it because of the helper thread. Alone, or beside `CHECKED`.
+const HELPED: u8 = 8;
 
 impl Entry {
     pub(crate) const fn new() -> Entry {
@@ -448,9 +500,39 @@ impl Entry {
         if thread_checker::is_on() { TOLD } else { 0 }
     }
 
-    /// Called while no call is inside, and no two calls will be at the same time.
-    pub(crate) fn set_serialized(&self) {
-        self.mode.store(if check::is_on() { CHECKED | Entry::told() } else { SERIALIZED }, Ordering::SeqCst);
+    /// Called while no call is inside, and no two calls will be at the same time. `helped`: there is a helper thread.
+    pub(crate) fn set_serialized(&self, helped: bool) {
+        let mode = if check::is_on() { CHECKED } else { SERIALIZED } | if helped { HELPED } else { SERIALIZED };
+        self.mode.store(if mode == SERIALIZED { mode } else { mode | Entry::told() }, Ordering::SeqCst);
+    }
+
+    /// Whether calls take the lock because the program may have threads in several calls, allowed or by mistake.
+    #[inline]
+    fn is_for_threads(&self) -> bool {
+        self.mode.load(Ordering::Relaxed) & (THREADED | CHECKED) != 0
+    }
+
+    /// Whether calls take the lock, for whatever reason.
+    pub(crate) fn is_locking(&self) -> bool {
+        self.mode.load(Ordering::Relaxed) != SERIALIZED
+    }
+
+    /// Whether a thread sleeps until the lock is free.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.lock.is_awaited()
+    }
+
+    /// Takes the lock for the helper thread, if it is free.
+    fn try_enter(&self) -> bool {
+        if !self.lock.try_take() {
+            return false;
+        }
+        if self.mode.load(Ordering::Relaxed) & TOLD != 0 {
+            thread_checker::acquired((&raw const self.lock).addr());
+        }
+        #[cfg(debug_assertions)]
+        self.note_holder(Some(std::thread::current().id()));
+        true
     }
 
     pub(crate) fn is_inside(&self) -> bool {
@@ -482,7 +564,7 @@ impl Entry {
         let visitor = self.visitor.load(Ordering::Relaxed);
         self.lock.take();
         let mode = self.mode.load(Ordering::Relaxed);
-        if mode != THREADED {
+        if mode & (CHECKED | TOLD) != 0 {
             self.look_at_owner(mode, visitor, library);
         }
     }
@@ -516,7 +598,7 @@ impl Entry {
     /// Not inlined, as `take_lock`.
     #[inline(never)]
     fn give_lock_back(&self) {
-        if self.mode.load(Ordering::Relaxed) != THREADED {
+        if self.mode.load(Ordering::Relaxed) & TOLD != 0 {
             self.tell_release();
         }
         self.lock.give_back();

@@ -150,6 +150,11 @@ impl Units {
         self.base.wrapping_offset((offset as isize).wrapping_mul(self.elements as isize).wrapping_mul(extent))
     }
 
+    /// The bytes of a unit.
+    fn bytes(&self) -> usize {
+        self.elements as usize * self.datatype.size() as usize
+    }
+
     fn region(&self, piece: &Piece) -> Memory {
         Memory::typed(self.at(piece.offset), piece.count * self.elements, &self.datatype)
     }
@@ -356,6 +361,8 @@ impl BoundPlan {
 pub struct Run {
     bound_plan: Arc<BoundPlan>,
     next: usize,
+    /// So much of the next step is done: elements of a reduction, or bytes of a copy.
+    part: u64,
     sends: SmallVec<[OpId; 2]>,
     recvs: SmallVec<[(OpId, usize); 2]>,
     /// The first error. The run continues nevertheless, so that no other rank waits for ever.
@@ -402,6 +409,8 @@ struct Called {
 /// The result of advancing a run.
 pub enum Turn {
     Waiting,
+    /// There is more to do at once: the helper thread advances by parts.
+    Part,
     /// The user's function must be called; then call [`Process::advance`] again.
     Call(UserCall),
     Done(Result<()>),
@@ -417,6 +426,7 @@ impl Run {
         Run {
             bound_plan,
             next: 0,
+            part: 0,
             sends: SmallVec::new(),
             recvs: SmallVec::new(),
             error: None,

@@ -48,6 +48,7 @@ pub mod file;
 pub mod file_tasks;
 mod foreign;
 pub mod group;
+mod helper;
 pub mod jobs;
 pub mod library;
 pub mod liveness;

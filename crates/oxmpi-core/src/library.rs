@@ -9,6 +9,7 @@ use crate::checks::bad_handle;
 use crate::debugger;
 use crate::errhandler::Errhandlers;
 use crate::errors::ErrorRegistry;
+use crate::helper::Helper;
 use crate::info::Info;
 use crate::process::Process;
 use oxmpi_abi::Result;
@@ -36,6 +37,8 @@ pub struct Library {
     pub(crate) call: AtomicPtr<AtomicU32>,
     /// The state, made at the first use and kept for ever, with what outlives a session.
     pub(crate) kept: OnceLock<Box<Started>>,
+    /// The thread of asynchronous progress.
+    pub(crate) helper: Helper,
     users: Mutex<Users>,
     observer: OnceLock<&'static dyn Observer>,
     sleeps: Tally,
@@ -94,6 +97,8 @@ struct Users {
     joined: u64,
     /// A tool will access the state from any thread, whatever the program promises.
     lock_wanted: bool,
+    /// There is a helper thread.
+    helped: bool,
 }
 
 /// What [`Library::join`] returns to the new user.
@@ -149,7 +154,8 @@ impl Library {
             entry: Entry::new(),
             call: AtomicPtr::new((&raw const NOWHERE).cast_mut()),
             kept: OnceLock::new(),
-            users: Mutex::new(Users { count: 0, joined: 0, lock_wanted: false }),
+            helper: Helper::new(),
+            users: Mutex::new(Users { count: 0, joined: 0, lock_wanted: false, helped: false }),
             observer: OnceLock::new(),
             sleeps: Tally::new(),
             user_calls: AtomicU64::new(0),
@@ -223,8 +229,21 @@ impl Library {
     pub unsafe fn assume_serialized(&self, joined: Joined) {
         let users = locked(&self.users);
         if users.joined == joined.number && !users.lock_wanted && self.shared().is_some_and(Shared::can_turn_lock_on) {
-            self.entry.set_serialized();
+            self.entry.set_serialized(users.helped);
         }
+    }
+
+    /// From now on a helper thread brings forward what is under way while the program computes, until the last user
+    /// [leaves](Library::leave). Whether there is one: the system may refuse it.
+    pub fn begin_helping(&'static self) -> bool {
+        let mut users = locked(&self.users);
+        if !users.helped {
+            if !self.entry.is_locking() {
+                self.turn_lock_on();
+            }
+            users.helped = self.start_helper();
+        }
+        users.helped
     }
 
     /// A tool will call from any thread, concurrently with the program.
@@ -236,7 +255,12 @@ impl Library {
         }
     }
 
-    /// Whether several threads may be in the library.
+    /// Whether there is a helper thread.
+    pub fn has_helper(&self) -> bool {
+        self.helper.is_on()
+    }
+
+    /// Whether several threads of the program may be in the library.
     pub fn is_threaded(&self) -> bool {
         self.entry.is_threaded()
     }
@@ -262,11 +286,16 @@ impl Library {
 
     /// Leaves the job, unless another thread [joined](Library::join) again in the meantime.
     pub fn leave(&self) {
-        let users = locked(&self.users);
+        let mut users = locked(&self.users);
         if users.count == 0
             && self.entry.deactivate()
             && let Some(mut guard) = self.enter_late()
         {
+            if std::mem::take(&mut users.helped) {
+                self.helper.ask_to_end(guard.shared());
+                guard.unlocked(|_| self.helper.await_end());
+                guard.help_no_more();
+            }
             guard.engine.node().leave();
             guard.tell_stage(Stage::Finalized);
             if guard.is_managed {

@@ -156,6 +156,8 @@ pub struct Process {
     pub(crate) has_voted: bool,
     /// Places of votes that other processes may still read.
     pub(crate) old_places: Vec<OldPlace>,
+    /// Calls of the program that wait, while calls take the lock.
+    pub(crate) waiters: usize,
     /// When a program that polls checks for processes that have ended.
     pub(crate) polls: Polls,
     /// A call that waits in vain checks after this time at most whether its wait can still succeed.
@@ -292,6 +294,7 @@ impl Process {
             vote_mail: VoteMail::default(),
             has_voted: false,
             old_places: Vec::new(),
+            waiters: 0,
             polls: Polls::default(),
             longest_sleep: SLEEP,
             parent: MPI_COMM_NULL,

@@ -18,6 +18,11 @@ pub static HUGE_PAGES: Switch = Switch::new("OXMPI_HUGE_PAGES", true);
 /// Ranks that can do nothing before others act say so, for `mpirun` to find deadlocks; `off` turns it off.
 pub static DEADLOCK: Switch = Switch::new("OXMPI_DEADLOCK", true);
 
+/// A thread that brings forward what is under way while the program computes (`helper.rs`). Read when the process joins the job.
+/// The other names are those of MPICH and Intel MPI.
+pub static ASYNC_PROGRESS: Switch =
+    Switch::known_as("OXMPI_ASYNC_PROGRESS", false, &["MPICH_ASYNC_PROGRESS", "I_MPI_ASYNC_PROGRESS"]);
+
 /// What `--check` shall do; off for words that mean nothing.
 pub fn check_words() -> Mode {
     let value = trust::text(oxmpi_check::mode::VARIABLE).unwrap_or_default();
@@ -39,13 +44,19 @@ pub struct Switch {
     variable: &'static str,
     /// The value if the variable is not set.
     default: bool,
+    /// Variables of other libraries that mean the same, where the own one is not set.
+    others: &'static [&'static str],
 }
 
 const UNKNOWN: u8 = 2;
 
 impl Switch {
     const fn new(variable: &'static str, default: bool) -> Switch {
-        Switch { state: AtomicU8::new(UNKNOWN), variable, default }
+        Switch::known_as(variable, default, &[])
+    }
+
+    const fn known_as(variable: &'static str, default: bool, others: &'static [&'static str]) -> Switch {
+        Switch { state: AtomicU8::new(UNKNOWN), variable, default, others }
     }
 
     #[inline]
@@ -62,7 +73,11 @@ impl Switch {
 
     #[cold]
     fn ask(&self) -> bool {
-        let on = means_on(trust::variable(self.variable).as_deref(), self.default);
+        let is_set = |name: &&str| trust::variable(name).is_some_and(|value| !value.is_empty());
+        let on = match self.others.iter().find(|other| is_set(other) && !is_set(&self.variable)) {
+            Some(other) => means_on_elsewhere(trust::variable(other).as_deref()),
+            None => means_on(trust::variable(self.variable).as_deref(), self.default),
+        };
         // Unless it was set in the meantime.
         match self.state.compare_exchange(UNKNOWN, on.into(), Relaxed, Relaxed) {
             Ok(_) => on,
@@ -78,6 +93,12 @@ fn means_on(value: Option<&OsStr>, default: bool) -> bool {
     }
 }
 
+/// The words of other libraries.
+fn means_on_elsewhere(value: Option<&OsStr>) -> bool {
+    let word = value.map(|value| value.to_string_lossy().to_ascii_lowercase());
+    matches!(word.as_deref(), Some("1" | "on" | "yes" | "true" | "enable"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +111,16 @@ mod tests {
             assert!(!means_on(Some(OsStr::new("0")), default) && !means_on(Some(OsStr::new("off")), default));
             assert!(means_on(Some(OsStr::new("1")), default));
         }
+    }
+
+    #[test]
+    fn words_of_other_libraries() {
+        for (word, on) in
+            [("1", true), ("yes", true), ("Enable", true), ("0", false), ("no", false), ("disable", false)]
+        {
+            assert_eq!(means_on_elsewhere(Some(OsStr::new(word))), on, "{word}");
+        }
+        assert!(!means_on_elsewhere(None));
     }
 
     #[test]

@@ -76,6 +76,8 @@ int main(int argc, char **argv) {
                       handler = handle_of("OXMPI_INITIAL_ERRHANDLER", 1), kinds = handle_of("OXMPI_MEMORY_ALLOC_KINDS", 0),
                       eager = handle_of("oxmpi_eager_limit", 1), store = handle_of("oxmpi_store_limit", 1);
     bad_handles(explain);
+    MPI_T_cvar_handle helped = handle_of("OXMPI_ASYNC_PROGRESS", 1);
+    CHECK_EQ(read_int(helped), 0);
     CHECK_EQ(read_int(copy), 1);
     CHECK_EQ(read_int(explain), 1);
     check_name("OXMPI_EXPLAIN", 1, "on");
@@ -102,6 +104,9 @@ int main(int argc, char **argv) {
     CODE(MPI_T_cvar_write(kinds, "gpu"), MPI_T_ERR_CVAR_SET_NEVER);
     CODE(MPI_T_cvar_write(eager, &more), MPI_T_ERR_CVAR_SET_NEVER);
     CODE(MPI_T_cvar_write(store, &more), MPI_T_ERR_CVAR_SET_NEVER);
+    // A thread is started or not by then; nothing else shows here.
+    CODE(MPI_T_cvar_write(helped, &on), MPI_SUCCESS);
+    CHECK_EQ(read_int(helped), 1);
     // Only a switch's values.
     CODE(MPI_T_cvar_write(copy, &neither), MPI_T_ERR_INVALID);
     CHECK_EQ(read_int(copy), 1);

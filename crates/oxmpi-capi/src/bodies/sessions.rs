@@ -17,6 +17,9 @@ use oxmpi_core::wait::waiting::Receivers;
 use std::cell::Cell;
 use std::ffi::c_int;
 
+/// The key of an info object with which a session asks for asynchronous progress.
+const ASYNC_PROGRESS: &str = "oxmpi_async_progress";
+
 const LEVELS: [(&str, c_int); 4] = [
     ("MPI_THREAD_SINGLE", MPI_THREAD_SINGLE),
     ("MPI_THREAD_FUNNELED", MPI_THREAD_FUNNELED),
@@ -40,7 +43,8 @@ fn open(info: InfoHandle, errhandler: Errhandler) -> Result<Session> {
     let mut hints = Info::new();
     hints.set(b"thread_level", name.as_bytes())?;
     hints.set(MEMORY_KINDS.as_bytes(), memory_kinds(asked.text(MEMORY_KINDS)).as_bytes())?;
-    library::join(level)?;
+    library::join(level, asked.boolean(ASYNC_PROGRESS) == Some(true))?;
+    hints.set(ASYNC_PROGRESS.as_bytes(), if LIBRARY.has_helper() { b"true" } else { b"false" })?;
     match LIBRARY.sessions().try_insert(Opened { errhandler, hints }) {
         Ok(handle) => Ok(Session(handle)),
         Err(_) => {

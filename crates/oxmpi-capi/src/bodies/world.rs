@@ -34,7 +34,7 @@ fn start(cx: &Call, level: c_int) -> Result<()> {
         World::Active => bail!(MPI_ERR_OTHER, "MPI is already initialised"),
         World::Finalized => bail!(MPI_ERR_OTHER, "MPI has been finalised, and the world cannot be initialised again"),
     }
-    library::join(level)?;
+    library::join(level, false)?;
     if let Some(mut guard) = library::enter() {
         guard.comms.has_world = true;
         guard.comms.world.errhandler = LIBRARY.initial_errhandler();

@@ -3,7 +3,7 @@
 
 use super::{Background, BoundPlan, Called, Packing, Run, Scratch, Turn, note};
 use crate::engine::{Mode, Pending};
-use crate::operation::UserCall;
+use crate::operation::{Reducer, UserCall};
 use crate::process::Process;
 use crate::request::Promise;
 use crate::wait::mismatch::Here;
@@ -16,6 +16,9 @@ use std::sync::Arc;
 
 /// Bytes that are copied within a process between two looks for messages.
 const COPY_PART: usize = 64 << 10;
+
+/// Bytes that are copied or reduced in a turn that goes by parts (some ten microseconds).
+const PART: usize = 256 << 10;
 
 impl Process {
     /// Advances a run as far as possible.
@@ -35,14 +38,19 @@ impl Process {
                 Step::RecvLocal { from, piece } => self.start_recv(run, *from, piece, true),
                 Step::Copy { from, to } => {
                     let (from, to) = (bound_plan.source(from), bound_plan.target(to));
-                    self.copy_here(&from, &to, !run.recvs.is_empty());
+                    if !self.copy_here(run, &from, &to) {
+                        return Turn::Part;
+                    }
                     if from.len() != to.len() {
                         note(&mut run.error, Some(other_length(from.len(), to.len())));
                     }
                 }
                 Step::Reduce { with, into, side } => {
+                    if !self.reduce_part(run, with, into) {
+                        return Turn::Part;
+                    }
                     if let Some(call) = reduce(run, with, into, *side) {
-                        run.next += 1;
+                        (run.next, run.part) = (run.next + 1, 0);
                         return Turn::Call(call);
                     }
                 }
@@ -57,7 +65,7 @@ impl Process {
                     }
                 }
             }
-            run.next += 1;
+            (run.next, run.part) = (run.next + 1, 0);
         }
         if !(self.are_received(run) & self.are_sent(run)) {
             return Turn::Waiting;
@@ -113,17 +121,43 @@ impl Process {
         });
     }
 
-    /// Copies within this process. If this rank receives, messages move between the parts of a long copy: a peer whose long
-    /// message is accepted moves its bytes while this rank goes on copying.
-    fn copy_here(&mut self, from: &Source<'_>, to: &Target<'_>, receives: bool) {
+    /// Copies within this process, from where the last part ended. If this rank receives, messages move between the parts of a
+    /// long copy: a peer whose long message is accepted moves its bytes while this rank goes on copying. `false`: a part
+    /// was copied, and there is more.
+    fn copy_here(&mut self, run: &mut Run, from: &Source<'_>, to: &Target<'_>) -> bool {
         let bytes = from.len().min(to.len());
-        if bytes <= COPY_PART || !receives {
-            return local::copy(from, to);
+        let begun = run.part as usize;
+        if self.engine.is_by_parts() && bytes - begun > PART {
+            local::copy_part(from, begun, to, begun, PART);
+            run.part += PART as u64;
+            return false;
         }
-        for at in (0..bytes).step_by(COPY_PART) {
+        if begun == 0 && (bytes <= COPY_PART || run.recvs.is_empty()) {
+            local::copy(from, to);
+            return true;
+        }
+        for at in (begun..bytes).step_by(COPY_PART) {
             self.engine.progress();
             local::copy_part(from, at, to, at, COPY_PART.min(bytes - at));
         }
+        true
+    }
+
+    /// Reduces a part, where the reduction is longer than a part and goes by parts; `false` then.
+    #[expect(unsafe_code, reason = "elements of a reduction are raw memory")]
+    fn reduce_part(&mut self, run: &mut Run, with: &Piece, into: &Piece) -> bool {
+        let bound_plan = &run.bound_plan;
+        let Some(reducer @ Reducer::Predefined(_)) = &bound_plan.reducer else { return true };
+        let most = (PART / bound_plan.units(with.region).bytes().max(1)).max(1) as u64;
+        if !self.engine.is_by_parts() || with.count - run.part <= most {
+            return true;
+        }
+        let (operand, target) = (bound_plan.address(&rest(with, run.part)), bound_plan.address(&rest(into, run.part)));
+        // SAFETY: the plan names both pieces, which have as many elements, and writes to `into`; `most` elements are left.
+        let call = unsafe { reducer.apply(operand, target, most) };
+        debug_assert!(call.is_none(), "no function of the program computes a predefined operation");
+        run.part += most;
+        false
     }
 
     fn start_send(&mut self, run: &mut Run, to: u32, piece: &Piece, local: bool) {
@@ -186,6 +220,7 @@ impl Process {
             match &mut runs[index] {
                 Background::Plan(run) => match self.advance(run) {
                     Turn::Waiting => index += 1,
+                    Turn::Part => (index, moved) = (index + 1, true),
                     Turn::Call(call) => {
                         if let Background::Plan(run) = runs.remove(index) {
                             self.calls.push((run, call));
@@ -265,9 +300,10 @@ impl Process {
 fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserCall> {
     let bound_plan = &run.bound_plan;
     let Some(reducer) = &bound_plan.reducer else { unreachable!("a plan with reductions has an operation") };
-    if with.count == 0 {
+    if with.count == run.part {
         return None;
     }
+    let (with, into) = (&rest(with, run.part), &rest(into, run.part));
     let (operand, target) = (bound_plan.address(with), bound_plan.address(into));
     if reducer.commutes() || side == Side::Left {
         // SAFETY: the plan names both pieces, which have as many elements, and writes to `into`.
@@ -298,6 +334,11 @@ fn reduce(run: &mut Run, with: &Piece, into: &Piece, side: Side) -> Option<UserC
             Some(call)
         }
     }
+}
+
+/// What is left of a piece of which so many units are done.
+fn rest(piece: &Piece, done: u64) -> Piece {
+    Piece { offset: piece.offset + done as i64, count: piece.count - done, ..*piece }
 }
 
 #[cold]

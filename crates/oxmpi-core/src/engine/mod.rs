@@ -8,6 +8,7 @@
 //! here.rs       short messages that are here when they are received
 //! transfers.rs  messages that were offered: the links move their bytes, the engine says when and tells the peer
 //! loopback.rs   messages to oneself
+//! long.rs       what may need this process while its program computes
 //! network.rs    messages between nodes
 //! calls.rs      in which collective call processes of other nodes wait
 //! foreign.rs    processes of other jobs come and go
@@ -23,6 +24,7 @@ mod calls;
 mod ended;
 mod foreign;
 mod here;
+mod long;
 mod loopback;
 mod network;
 mod ops;
@@ -36,6 +38,7 @@ use crate::check;
 use crate::check::calls::{CallRecord, MOST_EARLY};
 use crate::matching::{Envelope, MessageId, PostedQueue, UnexpectedQueue};
 use crate::settings;
+use long::Long;
 use ops::Ops;
 use oxmpi_abi::constants::MPI_ERR_INTERN;
 use oxmpi_abi::{Error, Status};
@@ -110,6 +113,7 @@ pub struct Messages {
     has_news: bool,
     /// Contexts of which others have said so in a message.
     revoked: Vec<u32>,
+    long: Long,
 }
 
 impl Deref for Engine {
@@ -187,6 +191,7 @@ impl Engine {
             told: 0,
             has_news: false,
             revoked: Vec::new(),
+            long: Long::OFF,
         };
         Engine {
             rx,

@@ -101,6 +101,16 @@ impl Messages {
     /// Starts a receive of a type that is compared with the message's.
     #[inline(always)]
     pub fn recv_as(&mut self, pattern: Pattern, buf: Target<'static>, expected: Option<Expected>) -> OpId {
+        let is_long = self.long.concerns(buf.len());
+        let op = self.begin_recv(pattern, buf, expected);
+        if is_long {
+            self.note_long(op);
+        }
+        op
+    }
+
+    #[inline(always)]
+    fn begin_recv(&mut self, pattern: Pattern, buf: Target<'static>, expected: Option<Expected>) -> OpId {
         if !self.unexpected.is_empty()
             && let Some((id, envelope, message)) = self.take_unexpected(&pattern, false)
         {

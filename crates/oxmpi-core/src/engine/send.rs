@@ -172,6 +172,7 @@ impl Messages {
         let may_go = self.peers.at(peer).queue.is_empty() && self.tx.failure(peer).is_none();
         let is_offered = may_go && self.push_offer(op, &mut send);
         self.ops.fill(op, Op::Send(send));
+        self.note_long(op);
         if !is_offered {
             self.queue(peer, op);
         }
@@ -181,6 +182,7 @@ impl Messages {
     fn send_queued(&mut self, send: SendOp) -> OpId {
         let peer = send.route.peer;
         let op = self.ops.insert(Op::Send(send));
+        self.note_long(op);
         self.queue(peer, op);
         op
     }

@@ -24,6 +24,9 @@ pub(super) struct GivenUp {
     class: i32,
 }
 
+/// Steps of transfers in a part: each copies some 100 KiB.
+const STEPS_OF_A_PART: usize = 2;
+
 impl Messages {
     /// Begins to receive the bytes of an offer that was claimed.
     pub(super) fn start_transfer(
@@ -38,6 +41,7 @@ impl Messages {
             let error = died(self.tx.node(), peer, None);
             return self.ops.fail(op, error, Quiet::unshared());
         }
+        self.note_long(op);
         let Some(recv) = self.ops.recv_mut(op) else { return };
         let control = match self.tx.receive(peer, offer, region, bytes, op.word(), &recv.buf) {
             Begun::Moving { transfer, control, how } => {
@@ -58,11 +62,17 @@ impl Messages {
         self.tell(peer, control);
     }
 
-    /// One step of every transfer under way.
+    /// One step of every transfer under way; by parts: of some of them.
     pub(super) fn push_transfers(&mut self) -> bool {
         let mut moved = false;
         let mut index = 0;
+        let mut steps = if self.is_by_parts() { STEPS_OF_A_PART } else { usize::MAX };
         while index < self.transfers.len() {
+            if steps == 0 {
+                // The next part begins with the others.
+                self.transfers.rotate_left(index);
+                break;
+            }
             let op = self.transfers[index];
             let (peer, step) = match self.ops.get_mut(op) {
                 Op::Send(SendOp { phase: send::Phase::Offered(transfer), route, buf, cursor, .. }) => {
@@ -77,7 +87,8 @@ impl Messages {
                     continue;
                 }
             };
-            moved |= !matches!(step, Step::Idle);
+            let has_moved = !matches!(step, Step::Idle);
+            (moved, steps) = (moved | has_moved, steps - usize::from(has_moved));
             match step {
                 Step::Idle | Step::Moved => {
                     index += 1;

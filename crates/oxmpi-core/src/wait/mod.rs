@@ -14,6 +14,7 @@
 //! unmatched.rs   the same, from messages that match no receive
 //! needs.rs       which ranks can end a wait
 //! rest.rs        a rank that can do nothing before others act says so
+//! helper.rs      the thread of asynchronous progress
 //! entry.rs       for calls that are inside without the lock
 //! debugger.rs    until a debugger lets the ranks go on that it has started
 //! ```
@@ -29,6 +30,7 @@ pub mod board;
 pub mod debugger;
 mod describe;
 mod entry;
+mod helper;
 pub mod mismatch;
 pub mod needs;
 mod outside;
@@ -132,6 +134,7 @@ impl Call<'_> {
         let mut backoff = Backoff::new(guard.shared().job());
         let mut looks = Looks::default();
         let mut told = Told::new();
+        let mut is_counted = false;
         let end = loop {
             if let Some(result) = ready(guard) {
                 break Ok(result);
@@ -148,6 +151,10 @@ impl Call<'_> {
                 continue;
             }
             told.begin();
+            if guard.is_locked() && !is_counted {
+                guard.waiters += 1;
+                is_counted = true;
+            }
             let step = if guard.is_shared() {
                 // Yielding to another rank must not keep our other threads out.
                 guard.unlocked(|shared| backoff.pause(shared.job()))
@@ -163,6 +170,9 @@ impl Call<'_> {
         };
         if looks.count > 0 {
             Self::end_of_looks(guard);
+        }
+        if is_counted {
+            guard.waiters -= 1;
         }
         told.stop();
         end
@@ -210,6 +220,7 @@ impl Call<'_> {
         if looks.count == 0 {
             longest = longest.min(FIRST_LOOK);
         }
+        self.library().helper.make_room(shared);
         let me = Sleep { job: shared.job(), block: shared.block(), alone };
         let armed = guard.engine.arm(alone);
         // The last poll, now that every sender sees that we sleep.

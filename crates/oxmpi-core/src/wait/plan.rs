@@ -49,7 +49,7 @@ impl Call<'_> {
             match turn {
                 Ok(Turn::Call(call)) => self.make_call(guard, &call),
                 Ok(Turn::Done(result)) => return result,
-                Ok(Turn::Waiting) => {}
+                Ok(Turn::Waiting | Turn::Part) => {}
                 Err(error) => guard.abandon(&mut run.borrow_mut(), error),
             }
         }

@@ -87,6 +87,10 @@ impl Call<'_> {
         if !settings::DEADLOCK.is_on() || !has_compared || self.library().observer().is_some() {
             return None;
         }
+        // The helper thread may still be about to do something.
+        if !self.library().helper.is_parked() {
+            return None;
+        }
         if !guard.engine.is_quiet() || guard.engine.awaits_verdict() {
             return None;
         }

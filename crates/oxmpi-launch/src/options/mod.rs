@@ -511,6 +511,7 @@ impl Parser {
                 values.one_of(&["ulfm", "mpi"])?;
                 settings.keep_going = true;
             }
+            Key::AsyncProgress => settings.env.set.push(("OXMPI_ASYNC_PROGRESS".into(), "1".into())),
             Key::InitialErrhandler => {
                 let name = values.one_of(&["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"])?;
                 block.env.set.push(("OXMPI_INITIAL_ERRHANDLER".into(), name.into()));

@@ -16,6 +16,7 @@ pub enum Key {
     Pset,
     KeepGoing,
     WithFt,
+    AsyncProgress,
     InitialErrhandler,
     MemoryAllocKinds,
     Env,
@@ -222,6 +223,13 @@ pub const GROUPS: [Group; 7] = [
                 &["ulfm"],
                 "when ranks die, the others go on: their calls that need a dead rank raise MPIX_ERR_PROC_FAILED, and the status \
                  is 0 if they end well",
+            ),
+            spec(
+                Key::AsyncProgress,
+                &["async-progress"],
+                &[],
+                "a thread of each rank brings long messages and nonblocking operations forward while the program computes: \
+                 OXMPI_ASYNC_PROGRESS=1 for all ranks",
             ),
             spec(
                 Key::InitialErrhandler,

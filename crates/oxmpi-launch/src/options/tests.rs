@@ -63,6 +63,13 @@ fn what_is_recorded() {
 }
 
 #[test]
+fn asynchronous_progress_is_a_variable_of_all_ranks() {
+    assert_eq!(run("a").settings.env.set, []);
+    let env = run("--async-progress -n 2 a : -n 1 b").settings.env.set;
+    assert_eq!(env, [("OXMPI_ASYNC_PROGRESS".into(), "1".into())]);
+}
+
+#[test]
 fn checks() {
     assert!(!run("a").settings.check.mode.on);
     let check = run("--check -n 2 a").settings.check;

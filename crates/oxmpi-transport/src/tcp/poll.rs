@@ -526,6 +526,12 @@ impl Outgoing {
         }
     }
 
+    /// Whether bytes wait for room in a socket.
+    pub fn wants_room(&self) -> bool {
+        let Some(network) = &self.network else { return false };
+        network.busy.iter().any(|&peer| matches!(self.far_known(peer), Some(Far::Tcp(tcp)) if tcp.wants_room()))
+    }
+
     /// What this process has sent to a peer over the network, and received from it.
     pub fn travelled(&self, peer: Peer) -> (Travelled, Travelled) {
         let traffic = self.network.as_ref().and_then(|network| network.traffic.get(&peer));

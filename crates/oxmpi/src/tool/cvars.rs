@@ -13,7 +13,7 @@ use oxmpi_boot::others::{Identity, identify};
 use oxmpi_core::engine::STORE_LIMIT;
 use oxmpi_core::explain;
 use oxmpi_core::library::Library;
-use oxmpi_core::settings::{HUGE_PAGES, SINGLE_COPY, Switch};
+use oxmpi_core::settings::{ASYNC_PROGRESS, HUGE_PAGES, SINGLE_COPY, Switch};
 use std::sync::LazyLock;
 
 pub struct Cvar {
@@ -35,7 +35,7 @@ enum Setting {
     Size(fn(&Library) -> u64),
 }
 
-pub static CVARS: [Cvar; 8] = [
+pub static CVARS: [Cvar; 9] = [
     Cvar {
         name: "OXMPI_SINGLE_COPY",
         description: "Whether bytes may be copied between the memories of two processes by the kernel. Can be set until MPI \
@@ -54,6 +54,15 @@ pub static CVARS: [Cvar; 8] = [
         category: Category::Memory,
         scope: MPI_T_SCOPE_LOCAL,
         setting: Setting::Switch(&HUGE_PAGES),
+    },
+    Cvar {
+        name: "OXMPI_ASYNC_PROGRESS",
+        description: "Whether a thread of the library brings long messages and nonblocking operations forward while the program \
+                      computes. Can be set until MPI or a session is first initialized, in any process.",
+        verbosity: MPI_T_VERBOSITY_USER_BASIC,
+        category: Category::Messages,
+        scope: MPI_T_SCOPE_LOCAL,
+        setting: Setting::Switch(&ASYNC_PROGRESS),
     },
     Cvar {
         name: "oxmpi_eager_limit",
