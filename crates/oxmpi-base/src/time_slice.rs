@@ -33,7 +33,12 @@ pub fn shorten() -> bool {
     }
     (own.size, own.runtime) = (size, SHORT);
     // SAFETY: the kernel reads `size` bytes.
-    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const own, 0) == 0 }
+    if unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const own, 0) } != 0 {
+        return false;
+    }
+    own.runtime = 0;
+    // SAFETY: the kernel writes at most `size` bytes. Older kernels say nothing about the slice.
+    unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut own, size, 0) == 0 && own.runtime == SHORT }
 }
 
 #[cfg(test)]

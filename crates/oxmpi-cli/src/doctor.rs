@@ -10,6 +10,7 @@ use oxmpi_base::cpus::{self, CpuSet};
 use oxmpi_base::lifeline::{self, Victim};
 use oxmpi_base::limits::{self, size};
 use oxmpi_base::segment::Segment;
+use oxmpi_base::time_slice;
 use oxmpi_base::wait::{self, WakeFence};
 use oxmpi_boot::others::{self, Identity};
 
@@ -28,12 +29,13 @@ use Finding::{Broken, Good, Slower};
 /// The report, and the exit status: 1 if programs would fail.
 pub fn examine() -> (String, i32) {
     type Check = fn() -> Finding;
-    let checks: [(&str, Check); 12] = [
+    let checks: [(&str, Check); 13] = [
         ("CPUs", processors),
         ("CPU quota", quota),
         ("Shared memory", shared_memory),
         ("Single copy", single_copy),
         ("Waking", waking),
+        ("Asynchronous progress", asynchronous_progress),
         ("Clean-up", clean_up),
         ("Open files", open_files),
         ("Memory limits", memory),
@@ -174,6 +176,21 @@ fn waking() -> Finding {
             Slower("membarrier is not available, so each small message takes some nanoseconds more to send.".into())
         }
     }
+}
+
+/// Whether the thread of asynchronous progress runs in time where all CPUs compute.
+fn asynchronous_progress() -> Finding {
+    let is_set = std::env::var("OXMPI_ASYNC_PROGRESS").is_ok_and(|value| !matches!(&*value, "" | "0" | "off"));
+    let on = if is_set { "on (OXMPI_ASYNC_PROGRESS)" } else { "off, unless mpirun --async-progress asks for it" };
+    // Of a thread of its own: this one keeps its slices.
+    let is_short = std::thread::spawn(time_slice::shorten).join().unwrap_or(false);
+    Good(match is_short {
+        true => format!("{on}; its thread runs as soon as it is woken, also beside a computation."),
+        false => format!(
+            "{on}; where a rank computes on the only CPU, its thread may have to wait for the end of a time slice, since \
+             this kernel has no shorter ones (Linux 6.12 has)."
+        ),
+    })
 }
 
 /// Tests the lifeline with a process that would sleep for an hour.
