@@ -45,6 +45,10 @@ entries! {
     COLL_CALL "OX-COLL-CALL" "coll_call"
         "The ranks of a communicator make different collective calls, or the same ones in different orders. All ranks \
          must call the same functions in the same order; a blocking call does not match its nonblocking form."
+    COLL_ORDER "OX-COLL-ORDER" "coll_order"
+        "Two ranks make collective calls on two communicators in different orders. Each call may wait for all ranks of its \
+         communicator, so that the two ranks may wait for each other for ever. All must make the calls in one order, or use \
+         nonblocking ones."
     COLL_ROOT "OX-COLL-ROOT" "coll_root"
         "The ranks of a collective call give different roots. All must name the same one."
     COLL_OP "OX-COLL-OP" "coll_op"

@@ -2,6 +2,7 @@
 //! and of each block to the rank that gets it, where lengths and types need not be the same on all ranks. Nobody waits for
 //! a record: they are compared when they arrive, at the latest in `MPI_Finalize`.
 
+use super::order::Orders;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Comm;
 use oxmpi_base::ids::Peer;
@@ -36,11 +37,11 @@ pub struct Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     /// Equal for equal sequences of classes; 0 for what matches everything.
-    hash: u32,
+    pub(super) hash: u32,
     /// At most [`u32::MAX`].
-    bytes: u32,
+    pub(super) bytes: u32,
     /// The predefined type, by its handle, for people.
-    name: u16,
+    pub(super) name: u16,
 }
 
 impl Data {
@@ -141,13 +142,16 @@ pub struct CallRecord {
     pub(crate) facts: Facts,
     /// It is about a block for this rank, not about the whole call.
     pub(crate) is_block: bool,
+    /// It names the call before this one (`order.rs`), in place of the data.
+    pub(crate) is_order: bool,
 }
 
 impl CallRecord {
     pub(crate) fn words(&self) -> [u64; 4] {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let Facts { fun, root, op, data } = self.facts;
-        let names = pair(u32::from(fun) << 16 | u32::from(op), u32::from(data.name) << 16 | u32::from(self.is_block));
+        let flags = u32::from(self.is_block) | u32::from(self.is_order) << 1;
+        let names = pair(u32::from(fun) << 16 | u32::from(op), u32::from(data.name) << 16 | flags);
         [pair(self.context, self.number), pair(self.rank, root as u32), pair(data.hash, data.bytes), names]
     }
 
@@ -158,7 +162,7 @@ impl CallRecord {
         let ((hash, bytes), (high, low)) = (halves(words[2]), halves(words[3]));
         let data = Data { hash, bytes, name: (low >> 16) as u16 };
         let facts = Facts { fun: (high >> 16) as u16, root: root as i32, op: high as u16, data };
-        CallRecord { from, context, number, rank, facts, is_block: low & 1 != 0 }
+        CallRecord { from, context, number, rank, facts, is_block: low & 1 != 0, is_order: low & 2 != 0 }
     }
 }
 
@@ -235,6 +239,7 @@ pub struct CallTable {
     pub(crate) last: Option<Kept>,
     /// Persistent requests, by their handles.
     pub(crate) kept: HashMap<usize, Kept>,
+    pub(crate) orders: Orders,
 }
 
 /// Records that are kept until the call comes; a program that is so far ahead is not checked further.
@@ -319,11 +324,12 @@ mod tests {
     #[test]
     fn records_are_read_back() {
         let facts = Facts { fun: 300, root: -2, op: USERS, data: data(INT, 3) };
-        for is_block in [false, true] {
-            let record = CallRecord { from: Peer::at_slot(3), context: 70, number: 9, rank: 5, facts, is_block };
+        for (is_block, is_order) in [(false, false), (true, false), (false, true)] {
+            let (from, context, number, rank) = (Peer::at_slot(3), 70, 9, 5);
+            let record = CallRecord { from, context, number, rank, facts, is_block, is_order };
             let read = CallRecord::read(record.from, record.words());
             assert_eq!((read.context, read.number, read.rank), (70, 9, 5));
-            assert_eq!((read.facts, read.is_block), (facts, is_block));
+            assert_eq!((read.facts, read.is_block, read.is_order), (facts, is_block, is_order));
         }
     }
 
@@ -332,7 +338,8 @@ mod tests {
         let facts = Facts { fun: Fun::Reduce as u16, root: 1, op: 0, data: data(INT, 5) };
         let own = Own { facts: Facts { fun: Fun::Bcast as u16, ..facts }, sent: vec![], expected: BTreeMap::new() };
         let open = Open { own, comm: "MPI_COMM_WORLD".into(), size: 3, left: 2, heard: BTreeSet::new() };
-        let record = CallRecord { from: Peer::at_slot(1), context: 0, number: 4, rank: 1, facts, is_block: false };
+        let (from, is_block, is_order) = (Peer::at_slot(1), false, false);
+        let record = CallRecord { from, context: 0, number: 4, rank: 1, facts, is_block, is_order };
         let (entry, text) = compare(&open, &record).unwrap();
         assert_eq!(entry.name, "OX-COLL-CALL");
         assert_eq!(

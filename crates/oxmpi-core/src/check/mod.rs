@@ -5,6 +5,7 @@
 //! message.rs  the types of a message and of its receive
 //! buffers.rs  buffers of operations under way
 //! calls.rs    the collective calls of the ranks, compared by the first rank of the communicator
+//! order.rs    the order of their calls on several communicators
 //! origins.rs  which call has made an object
 //! process/checked_*.rs   what the process does with them, and what is left at `MPI_Finalize`
 //! ```
@@ -15,6 +16,7 @@
 pub mod buffers;
 pub mod calls;
 pub mod message;
+pub mod order;
 pub mod origins;
 
 use crate::settings;

@@ -5,13 +5,14 @@ use crate::check;
 use crate::check::calls::{
     ANY_ROOT, CallRecord, Facts, Kept, MOST_EARLY, Open, Own, compare, name_of_call, number_of_start,
 };
+use crate::check::order::Crossed;
 use crate::comm::Comm as Communicator;
 use crate::ranks::Ranks;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm, File};
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_check::Finding;
-use oxmpi_check::catalogue::COLL_CALL;
+use oxmpi_check::catalogue::{COLL_CALL, COLL_ORDER};
 use oxmpi_transport::CALL_RECORD;
 use oxmpi_transport::transfer::Control;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,10 +77,15 @@ impl Process {
         if size < 2 || self.engine.node().goes_on() {
             return;
         }
-        let record = CallRecord { from: Peer::at_slot(0), context, number, rank, facts: own.facts, is_block: false };
+        let (from, facts) = (Peer::at_slot(0), own.facts);
+        let record = CallRecord { from, context, number, rank, facts, is_block: false, is_order: false };
         let mut to: Vec<(Peer, CallRecord)> = Vec::new();
+        let before = self.call_table.orders.note((context, number), facts.fun, &name);
         if rank != 0 {
-            to.push((group.peer(Rank::new(0)), record));
+            let first = group.peer(Rank::new(0));
+            to.push((first, record));
+            let order = |data| CallRecord { facts: Facts { data, ..facts }, is_order: true, ..record };
+            to.extend(before.map(|data| (first, order(data))));
         }
         for &(other, data) in own.sent.iter().filter(|(other, _)| *other != rank) {
             let facts = Facts { data, ..own.facts };
@@ -106,6 +112,10 @@ impl Process {
         let room = MOST_EARLY.saturating_sub(self.call_table.early.len());
         self.call_table.early.extend(self.engine.take_call_records().into_iter().take(room));
         for record in std::mem::take(&mut self.call_table.early) {
+            if record.is_order {
+                self.call_table.orders.hear(&record);
+                continue;
+            }
             let key = (record.context, record.number);
             let Some(open) = self.call_table.open.get_mut(&key) else {
                 self.call_table.early.push(record);
@@ -132,6 +142,29 @@ impl Process {
                 self.call_table.open.remove(&key);
             }
         }
+        self.tell_crossed_calls();
+    }
+
+    /// Tells calls on two communicators that another rank has made in another order.
+    fn tell_crossed_calls(&mut self) {
+        for Crossed { from, first, second } in self.call_table.orders.take_crossed() {
+            let differed = &self.call_table.differed;
+            if differed.contains(&first.place.0) || differed.contains(&second.place.0) {
+                continue;
+            }
+            let name = |fun: u16| Fun::from_u16(fun).map_or("a function", Fun::name);
+            let text = format!(
+                "called {} ({} on {}) before {} ({} on {}); rank 0 of the latter communicator called them the other way round",
+                name(first.fun),
+                name_of_call(first.place.1),
+                first.on,
+                name(second.fun),
+                name_of_call(second.place.1),
+                second.on
+            );
+            let rank = self.engine.node().nodes().rank_of(from).map(|rank| rank.index());
+            check::tell_finding(self.engine.node(), Finding { rank, ..Finding::new(&COLL_ORDER, text) }, None);
+        }
     }
 
     /// A communicator or file is gone. Records of its last calls may still come.
@@ -149,6 +182,7 @@ impl Process {
         let table = &mut self.call_table;
         if table.freed.remove(&context) {
             table.open.retain(|(of, _), _| *of != context);
+            table.orders.forget(context);
             table.differed.retain(|of| *of != context);
         }
     }

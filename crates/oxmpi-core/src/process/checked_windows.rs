@@ -21,8 +21,8 @@ use oxmpi_rma::access_log::{Entry, Epoch, Kind, TargetLog};
 use oxmpi_rma::{Flavor, TargetRegion, Window};
 use std::time::Duration;
 
-/// So many puts under locks of a window wait for their targets.
-const FIRST_PUTS: u32 = 3;
+/// So many updates under locks of a window wait for their targets.
+const FIRST_UPDATES: u32 = 3;
 
 /// With more pieces an access is not compared.
 const MOST_PIECES: usize = 32;
@@ -104,7 +104,7 @@ impl Process {
             return;
         }
         let hash = reads.as_ref().filter(|_| kind == Kind::Put).map(Source::checksum);
-        if kind == Kind::Put && epoch == Epoch::Lock {
+        if kind != Kind::Get && op != MPI_NO_OP && epoch == Epoch::Lock {
             self.hesitate(win);
         }
         self.compare_with_others(fun, (kind, hash, epoch), &region, win);
@@ -249,10 +249,10 @@ impl Process {
         check::tell(self.engine.node(), &RMA_STORE, text);
     }
 
-    /// The first puts under locks wait for stores of their targets, which they would otherwise come before.
+    /// The first updates under locks wait for stores of their targets, which they would otherwise come before.
     fn hesitate(&mut self, win: Handle) {
         if let Ok(Some(log)) = self.win_mut(win).map(|found| &mut found.window.log)
-            && log.hesitated < FIRST_PUTS
+            && log.hesitated < FIRST_UPDATES
         {
             log.hesitated += 1;
             std::thread::sleep(FIRST_WAIT);

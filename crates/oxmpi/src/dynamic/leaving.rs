@@ -1,11 +1,15 @@
 //! The end of MPI in a process, towards all others.
 
 use super::{LOOK, names};
-use crate::coll::{self, Blocking};
+use crate::comm::own_peer;
+use oxmpi_abi::Result;
 use oxmpi_abi::constants::MPI_COMM_WORLD;
+use oxmpi_core::agreement::Participants;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::check;
+use oxmpi_core::contexts::MEETING;
 use oxmpi_core::wait::Waiting;
+use oxmpi_core::wait::agreement::run_agreement;
 use oxmpi_core::wait::waiting::{Asking, Receivers};
 
 /// Tells what the program has left, for `--check`: objects, requests, and messages that others have sent. All ranks of the
@@ -18,14 +22,24 @@ pub fn tell_what_is_left(call: &Call) {
     // Those of a job that goes on after deaths may wait for one that has come here, and get an error.
     let goes_on = call.enter().is_ok_and(|guard| guard.engine.node().goes_on());
     let meets = !goes_on && !call.library().sessions().was_used();
-    // SAFETY: no memory is involved.
-    let met = if meets { unsafe { coll::barrier(call, Blocking, MPI_COMM_WORLD) } } else { Ok(()) };
-    if let (Ok(()), Ok(mut guard)) = (met, call.enter()) {
+    if let Ok(mut guard) = call.enter() {
+        let all_have_come = meets && meet(call, &mut guard).is_ok();
         guard.engine.drain_all();
-        guard.tell_what_is_left(meets);
+        guard.tell_what_is_left(all_have_come);
         check::await_reader(guard.engine.node());
     }
 }
+
+/// Waits for all ranks of the world. A collective call would be taken for one of the program, if ranks have made different
+/// numbers of them.
+fn meet(call: &Call, guard: &mut Guard) -> Result<()> {
+    let members = guard.comm(MPI_COMM_WORLD)?.group.clone();
+    let participants = Participants::new(members, own_peer(guard), MEETING, AT_THE_END);
+    run_agreement(call, guard, |io| async move { io.part(&participants).await })
+}
+
+/// A tag that no other agreement of [`MEETING`] has.
+const AT_THE_END: i32 = i32::MIN;
 
 /// Parts from all processes. Everything sent must arrive, even if nobody waited for it, unless its receiver leaves without
 /// receiving it.

@@ -1,7 +1,7 @@
 //! Persistent point-to-point requests.
 
 use super::recv::incoming;
-use super::send::{outgoing, promised};
+use super::send::{outgoing, promised, strict_mode};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::*;
 use oxmpi_abi::{Result, Status, bail};
@@ -31,6 +31,7 @@ fn make_send(cx: &Call, mode: Mode, buf: SourceArg<'static>, dest: c_int, tag: c
     let start = match promised(cx, route) {
         Some(route) => {
             keep(&mut guard, || Use::reads(cx.fun, buf.clone()));
+            let mode = if check::is_strict() { strict_mode(&guard, mode, Some(&route)) } else { mode };
             Start::Send { mode, route, buf }
         }
         None => Start::Nothing(Status::empty()),

@@ -77,7 +77,7 @@ fn send_mode(
 
 /// A send to another rank may have to wait for its receive, anywhere: with strict checks it does.
 #[cold]
-fn strict_mode(guard: &Guard, mode: Mode, route: Option<&Route>) -> Mode {
+pub(super) fn strict_mode(guard: &Guard, mode: Mode, route: Option<&Route>) -> Mode {
     let to_itself = route.is_none_or(|route| route.peer == guard.engine.node().own());
     if matches!(mode, Mode::Standard) && !to_itself { Mode::Synchronous } else { mode }
 }
@@ -135,6 +135,7 @@ fn start_send(
     let (buf, route) = outgoing(&guard, buf, dest, tag, comm)?;
     let route = promised(cx, route);
     propose(cx, &mut guard, &buf, route.as_ref(), true);
+    let mode = if check::is_strict() { strict_mode(&guard, mode, route.as_ref()) } else { mode };
     let op = route.and_then(|route| guard.engine.send(mode, &route, buf));
     Ok(guard.send_request(comm, op))
 }
