@@ -1,6 +1,7 @@
 //! Deadlocks: the records of the ranks of this machine for the judge (`oxmpi-verdict`), and what is said when ranks are stuck.
 //! `root/deadlocks.rs` has the records of several hosts.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -143,7 +144,7 @@ const MOST_NAMED: usize = 8;
 fn describe(facts: &Facts, is_all: bool, ends: bool) -> String {
     let Facts { stuck, states, places, hint, since, .. } = facts;
     let hint = hint.as_ref().map(|(rank, hint)| format!("rank {rank} {hint}"));
-    let why = hint.or_else(|| oxmpi_verdict::cause(states, stuck).map(|cause| sentence(&cause)));
+    let why = hint.or_else(|| oxmpi_verdict::cause(states, stuck).map(|cause| sentence(&with_ending(cause, places))));
     let why = why.unwrap_or_else(|| "they wait for each other".into());
     let who = match (is_all, &stuck[..]) {
         (true, _) => "no rank can go on".into(),
@@ -153,6 +154,17 @@ fn describe(facts: &Facts, is_all: bool, ends: bool) -> String {
     let time = since.map_or_else(String::new, |time| format!(", for {:.1} s", time.as_secs_f64()));
     let end = if ends { "; the job was stopped" } else { "" };
     format!("deadlock: {who}{time}: {why}{end}:{}", report::places(places, 0))
+}
+
+/// A rank that waits for another one in `MPI_Finalize`, which waits for all with `--check`, names that.
+fn with_ending(cause: Cause, places: &[Place]) -> Cause {
+    let Cause::Cycle(ranks) = &cause else { return cause };
+    let is_ending = |at: report::Where| at.is_in_call() && at.call.is_some_and(|(fun, _)| fun == Fun::Finalize);
+    let ending: BTreeSet<usize> = places.iter().filter(|place| is_ending(place.at)).map(|place| place.rank).collect();
+    let next = ranks.iter().copied().cycle().skip(1);
+    let mut pairs = ranks.iter().copied().zip(next);
+    let found = pairs.find(|(one, other)| ending.contains(other) && !ending.contains(one));
+    found.map_or(cause, |(one, other)| Cause::Gone(one, other, false))
 }
 
 /// The ranks that are stuck in `MPI_Send`. With `--check=strict` it waits for its receive.
@@ -198,6 +210,19 @@ mod tests {
         assert_eq!(sentence(&Cause::Gone(3, 4, false)), "rank 3 waits for rank 4, which has called MPI_Finalize");
         let many = sentence(&Cause::Cycle((0..100).collect()));
         assert!(many.ends_with("for 7 for … (100 ranks) for 0"), "{many}");
+    }
+
+    #[test]
+    fn a_rank_that_ends() {
+        let place = |(rank, fun): (usize, Fun)| {
+            let at = report::Where::from_words(STATE_RUNNING, fun as u32 | IN_CALL);
+            Place { rank, at, line: None, waits: None }
+        };
+        let places = [(0, Fun::Finalize), (1, Fun::Recv), (2, Fun::Recv)].map(place);
+        let cause = |ranks: &[usize]| sentence(&with_ending(Cause::Cycle(ranks.to_vec()), &places));
+        assert_eq!(cause(&[0, 1]), "rank 1 waits for rank 0, which has called MPI_Finalize");
+        assert_eq!(cause(&[0, 2, 1]), "rank 1 waits for rank 0, which has called MPI_Finalize");
+        assert_eq!(cause(&[1, 2]), "ranks 1 and 2 wait for each other");
     }
 
     /// Each of many ranks waits for the next one.

@@ -5,6 +5,7 @@
 use super::order::Orders;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::Comm;
+use oxmpi_base::callers::CALLERS;
 use oxmpi_base::ids::Peer;
 use oxmpi_check::catalogue::{COLL_ARGS, COLL_CALL, COLL_COUNT, COLL_OP, COLL_ROOT, Entry, TYPE_COLL};
 use oxmpi_datatype::{Classes, NAMED};
@@ -224,6 +225,8 @@ pub(crate) struct Open {
     pub left: usize,
     /// On the first rank: those that have told their call.
     pub heard: BTreeSet<u32>,
+    /// Where the program has called.
+    pub callers: [u64; CALLERS],
 }
 
 /// The calls of this process, and the records of others that came before them.
@@ -337,7 +340,8 @@ mod tests {
     fn texts_name_both_calls() {
         let facts = Facts { fun: Fun::Reduce as u16, root: 1, op: 0, data: data(INT, 5) };
         let own = Own { facts: Facts { fun: Fun::Bcast as u16, ..facts }, sent: vec![], expected: BTreeMap::new() };
-        let open = Open { own, comm: "MPI_COMM_WORLD".into(), size: 3, left: 2, heard: BTreeSet::new() };
+        let (comm, heard, callers) = ("MPI_COMM_WORLD".into(), BTreeSet::new(), [0; CALLERS]);
+        let open = Open { own, comm, size: 3, left: 2, heard, callers };
         let (from, is_block, is_order) = (Peer::at_slot(1), false, false);
         let record = CallRecord { from, context: 0, number: 4, rank: 1, facts, is_block, is_order };
         let (entry, text) = compare(&open, &record).unwrap();

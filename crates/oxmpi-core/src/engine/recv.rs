@@ -506,11 +506,13 @@ impl Messages {
 
 #[cold]
 fn truncated(envelope: &Envelope, bytes: u64, room: usize) -> Error {
+    // The tags of the library's own messages say nothing to anybody.
+    let tag = if envelope.tag < 0 { String::new() } else { format!(" with tag {}", envelope.tag) };
     Error::new(
         MPI_ERR_TRUNCATE,
         format!(
-            "the message from rank {} with tag {} has {bytes} bytes, but the receive buffer has room for {room} bytes",
-            envelope.source, envelope.tag
+            "the message from rank {}{tag} has {bytes} bytes, but the receive buffer has room for {room} bytes",
+            envelope.source
         ),
     )
 }

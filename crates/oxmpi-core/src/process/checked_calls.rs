@@ -10,6 +10,7 @@ use crate::comm::Comm as Communicator;
 use crate::ranks::Ranks;
 use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm, File};
+use oxmpi_base::callers::{CALLERS, callers};
 use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_check::Finding;
 use oxmpi_check::catalogue::{COLL_CALL, COLL_ORDER};
@@ -97,9 +98,8 @@ impl Process {
         let blocks = own.expected.keys().filter(|&&other| other != rank).count();
         let left = blocks + if rank == 0 { size - 1 } else { 0 };
         if left > 0 {
-            self.call_table
-                .open
-                .insert((context, number), Open { own, comm: name, size, left, heard: BTreeSet::new() });
+            let (heard, callers) = (BTreeSet::new(), callers());
+            self.call_table.open.insert((context, number), Open { own, comm: name, size, left, heard, callers });
         }
         self.engine.progress();
         self.compare_collectives();
@@ -126,7 +126,7 @@ impl Process {
                 open.heard.insert(record.rank);
             }
             if (record.rank as usize) < open.size && !self.call_table.differed.contains(&record.context) {
-                let found = compare(open, &record);
+                let (found, callers) = (compare(open, &record), Some(open.callers));
                 if open.own.facts.root == ANY_ROOT {
                     open.own.facts.root = record.facts.root;
                 }
@@ -135,7 +135,7 @@ impl Process {
                         self.call_table.differed.push(record.context);
                     }
                     let rank = self.engine.node().nodes().rank_of(record.from).map(|rank| rank.index());
-                    check::tell_finding(self.engine.node(), Finding { rank, ..Finding::new(entry, text) }, None);
+                    check::tell_finding(self.engine.node(), Finding { rank, ..Finding::new(entry, text) }, callers);
                 }
             }
             if self.call_table.open.get(&key).is_some_and(|open| open.left == 0) {
@@ -193,7 +193,7 @@ impl Process {
             let table = &self.call_table;
             is_meant(*context) && !table.differed.contains(context) && !table.freed.contains(context)
         };
-        let mut found: BTreeMap<(u32, u32), String> = BTreeMap::new();
+        let mut found: BTreeMap<(u32, u32), (String, Option<[u64; CALLERS]>)> = BTreeMap::new();
         for ((context, number), open) in self.call_table.open.iter().filter(|((context, _), _)| is_told(context)) {
             let is_first =
                 self.comm_of(*context).is_some_and(|comm| comm.rank == 0 && (comm.is_first || !comm.is_inter()));
@@ -201,10 +201,9 @@ impl Process {
             for rank in missing {
                 let (name, comm) = (open.own.facts.name(), &open.comm);
                 found.entry((*context, rank)).or_insert_with(|| {
-                    format!(
-                        "never made {} on {comm}, which is {name} on rank 0 of the communicator",
-                        name_of_call(*number)
-                    )
+                    let number = name_of_call(*number);
+                    let text = format!("never made {number} on {comm}, which is {name} on rank 0 of the communicator");
+                    (text, Some(open.callers))
                 });
             }
         }
@@ -212,16 +211,15 @@ impl Process {
             let Some(comm) = self.name_of(record.context) else { continue };
             found.entry((record.context, record.rank)).or_insert_with(|| {
                 let name = record.facts.name();
-                format!(
-                    "called {name} as {} on {comm}, which rank 0 of the communicator never made",
-                    name_of_call(record.number)
-                )
+                let number = name_of_call(record.number);
+                let text = format!("called {name} as {number} on {comm}, which rank 0 of the communicator never made");
+                (text, None)
             });
         }
-        for ((context, rank), text) in found {
+        for ((context, rank), (text, callers)) in found {
             let peer = self.comm_of(context).map(|comm| comm.everybody().peer(Rank::new(rank as usize)));
             let rank = peer.and_then(|peer| self.engine.node().nodes().rank_of(peer)).map(|rank| rank.index());
-            check::tell_finding(self.engine.node(), Finding { rank, ..Finding::new(&COLL_CALL, text) }, None);
+            check::tell_finding(self.engine.node(), Finding { rank, ..Finding::new(&COLL_CALL, text) }, callers);
         }
     }
 

@@ -190,10 +190,6 @@ impl Process {
         log.with(target, |log| {
             // What was over before an exclusive lock was taken came first.
             log.retain(|entry| !(is_exclusive && entry.over));
-            // The origin may hear of what the target has stored.
-            if kind != Kind::Put {
-                log.forget_locked_copy();
-            }
             let open = log.entries(epoch);
             for piece in &pieces {
                 clash =
@@ -209,6 +205,10 @@ impl Process {
             // What a get with a request has read is there when that is complete.
             if !(kind == Kind::Get && has_request(fun)) {
                 pieces.iter().for_each(|piece| log.push(piece));
+            }
+            // The origin may hear of what the target has stored.
+            if kind != Kind::Put {
+                log.forget_locked_copy();
             }
         });
         let name = found.describe();
