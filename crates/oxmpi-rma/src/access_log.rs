@@ -71,6 +71,14 @@ impl Kind {
             Kind::Accumulate(..) => "accumulate",
         }
     }
+
+    pub fn with_article(self) -> &'static str {
+        match self {
+            Kind::Put => "a put",
+            Kind::Get => "a get",
+            Kind::Accumulate(..) => "an accumulate",
+        }
+    }
 }
 
 /// Consecutive bytes of a target that an origin accesses.

@@ -221,6 +221,8 @@ pub(crate) struct Open {
     /// The communicator or file.
     pub comm: String,
     pub size: usize,
+    /// Of this process on it.
+    pub rank: u32,
     /// Records that will come.
     pub left: usize,
     /// On the first rank: those that have told their call.
@@ -256,8 +258,10 @@ pub(crate) fn compare(open: &Open, record: &CallRecord) -> Option<(&'static Entr
         let expected = own.expected.get(&record.rank).filter(|_| theirs.fun == own.facts.fun)?;
         let entry = expected.differs(theirs.data)?;
         let (sent, got) = (theirs.data.describe(), expected.describe());
-        let text =
-            format!("{} sends a block of {sent}, and another rank receives it as {got} ({place})", theirs.name());
+        let (name, rank) = (theirs.name(), open.rank);
+        let text = format!(
+            "{name} sends a block of {sent}, and rank {rank} of the communicator receives it as {got} ({place})"
+        );
         return Some((entry, text));
     }
     let entry = own.facts.differs(theirs)?;
@@ -341,7 +345,7 @@ mod tests {
         let facts = Facts { fun: Fun::Reduce as u16, root: 1, op: 0, data: data(INT, 5) };
         let own = Own { facts: Facts { fun: Fun::Bcast as u16, ..facts }, sent: vec![], expected: BTreeMap::new() };
         let (comm, heard, callers) = ("MPI_COMM_WORLD".into(), BTreeSet::new(), [0; CALLERS]);
-        let open = Open { own, comm, size: 3, left: 2, heard, callers };
+        let open = Open { own, comm, size: 3, rank: 0, left: 2, heard, callers };
         let (from, is_block, is_order) = (Peer::at_slot(1), false, false);
         let record = CallRecord { from, context: 0, number: 4, rank: 1, facts, is_block, is_order };
         let (entry, text) = compare(&open, &record).unwrap();

@@ -99,7 +99,7 @@ impl Process {
         let left = blocks + if rank == 0 { size - 1 } else { 0 };
         if left > 0 {
             let (heard, callers) = (BTreeSet::new(), callers());
-            self.call_table.open.insert((context, number), Open { own, comm: name, size, left, heard, callers });
+            self.call_table.open.insert((context, number), Open { own, comm: name, size, rank, left, heard, callers });
         }
         self.engine.progress();
         self.compare_collectives();

@@ -238,12 +238,12 @@ impl Process {
     fn tell_store(&self, win: Handle, target: usize, access: &Entry) {
         let Ok(found) = self.win(win) else { return };
         let text = format!(
-            "rank {target} has stored to bytes {} to {} of its memory on {}, which a {} of rank {} accesses in the same \
+            "rank {target} has stored to bytes {} to {} of its memory on {}, which {} of rank {} accesses in the same \
              epoch",
             access.from,
             access.to,
             found.describe(),
-            access.kind.name(),
+            access.kind.with_article(),
             access.origin
         );
         check::tell(self.engine.node(), &RMA_STORE, text);
@@ -299,12 +299,12 @@ impl Process {
         });
         if let Some(put) = puts.filter(|_| log.promised & MPI_MODE_NOPUT != 0) {
             let text = format!(
-                "gave MPI_MODE_NOPUT for {}, but rank {} has changed bytes {} to {} of its memory with a {}",
+                "gave MPI_MODE_NOPUT for {}, but rank {} has changed bytes {} to {} of its memory with {}",
                 found.describe(),
                 put.origin,
                 put.from,
                 put.to,
-                put.kind.name()
+                put.kind.with_article()
             );
             check::tell(node, &RMA_ASSERT, text);
         }
