@@ -4,6 +4,7 @@
 
 use crate::api::Api;
 use crate::gen_fortran::{Form, Procedure, procedures};
+use crate::gen_fortran_rust::has_pointer_form;
 use crate::generated_file::Output;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -27,9 +28,16 @@ pub fn outputs(api: &Api) -> Vec<Output> {
             if procedure.has_choice() && new.iter().any(|n| n.name == procedure.name) {
                 openmpi.insert(format!("{bare}_f08_"), target.clone());
             }
+            if has_pointer_form(procedure) {
+                for aliases in [&mut mpich, &mut openmpi] {
+                    spellings(aliases, &format!("{bare}_cptr"), &format!("{bare}_cptr_"));
+                }
+            }
             if let (Some(rest), true) = (name.strip_prefix("mpi_"), is_persistent_collective(procedure)) {
-                openmpi.insert(format!("{prefix}mpix_{rest}_"), target.clone());
-                openmpi.insert(format!("{prefix}mpix_{rest}_f08_"), target);
+                let bare = format!("{prefix}mpix_{rest}");
+                spellings(&mut openmpi, &bare, &target);
+                openmpi.insert(format!("{bare}_"), target.clone());
+                openmpi.insert(format!("{bare}_f08_"), target);
             }
         }
     }
@@ -49,7 +57,11 @@ pub fn outputs(api: &Api) -> Vec<Output> {
                     mpich.insert(format!("{prefix}{other}_"), target.clone());
                 }
                 if let Some(rest) = other.strip_prefix("mpi_remove_error") {
-                    mpich.insert(format!("{prefix}mpi_delete_error{rest}_"), target.clone());
+                    let old = format!("{prefix}mpi_delete_error{rest}_");
+                    if prefix == "p" {
+                        mpich.insert(old.replacen("pmpi_", "pmpir_", 1), target.clone());
+                    }
+                    mpich.insert(old, target.clone());
                 }
             }
         }
@@ -58,6 +70,14 @@ pub fn outputs(api: &Api) -> Vec<Output> {
     for aliases in [&mut mpich, &mut openmpi] {
         predefined_functions(aliases);
     }
+    for prefix in ["", "p"] {
+        let (bare, target) = (format!("{prefix}mpi_f_sync_reg"), format!("{prefix}mpi_f_sync_reg_"));
+        for aliases in [&mut mpich, &mut openmpi] {
+            spellings(aliases, &bare, &target);
+        }
+        openmpi.insert(format!("{bare}_f08_"), target);
+    }
+    mpich.insert("pmpir_f_sync_reg_f08ts_".into(), "pmpi_f_sync_reg_f08ts_".into());
     mpich.insert("__mpi_f08_types_MOD_mpi_status_f2f08".into(), "mpi_status_f2f08_f08_".into());
     mpich.insert("__mpi_f08_types_MOD_mpi_status_f082f".into(), "mpi_status_f082f_f08_".into());
     let dir = Path::new("crates/oxmpi-fortran/src/generated");
@@ -114,6 +134,8 @@ fn predefined_functions(aliases: &mut Aliases) {
     }
     for end in ["", "_c"] {
         let name = format!("mpi_conversion_fn_null{end}");
+        spellings(aliases, &name, &format!("{name}_"));
+        spellings(aliases, &format!("p{name}"), &format!("{name}_"));
         aliases.insert(format!("__mpi_f08_callbacks_MOD_{name}"), format!("{name}_"));
         aliases.insert(format!("p{name}_"), format!("{name}_"));
     }

@@ -41,6 +41,11 @@ pub fn outputs(api: &Api) -> Vec<Output> {
     outputs
 }
 
+/// Whether the module `mpi` has a second form, for `TYPE(C_PTR)`.
+pub fn has_pointer_form(procedure: &Procedure) -> bool {
+    procedure.form == Form::Old && procedure.args.iter().any(|a| a.what == What::Address) && same_in_both(procedure)
+}
+
 /// Without descriptors the two forms differ in names only: handles are one INTEGER, an absent
 /// `ierror` is null.
 fn same_in_both(procedure: &Procedure) -> bool {
@@ -246,9 +251,7 @@ fn entry(out: &mut String, procedure: &Procedure, shared: Option<&Procedure>) {
         .flatten()
         .flat_map(|p| ["", "p"].map(|prefix| format!("{prefix}{}_", p.specific().to_lowercase())))
         .collect();
-    // The module mpi has a second form of these, for TYPE(C_PTR).
-    if procedure.form == Form::Old && procedure.args.iter().any(|a| a.what == What::Address) && same_in_both(procedure)
-    {
+    if has_pointer_form(procedure) {
         names.extend(["", "p"].map(|prefix| format!("{prefix}{}_cptr_", procedure.name.to_lowercase())));
     }
     let c_name = &procedure.function.name;
