@@ -28,6 +28,11 @@ pub fn outputs(api: &Api) -> Vec<Output> {
             if procedure.has_choice() && new.iter().any(|n| n.name == procedure.name) {
                 openmpi.insert(format!("{bare}_f08_"), target.clone());
             }
+            // Open MPI has a second name for functions with a result.
+            if prefix.is_empty() && procedure.function.returns != "int" {
+                openmpi.insert(format!("{bare}_f90_"), target.clone());
+                openmpi.insert(format!("{bare}_f90__"), target.clone());
+            }
             if has_pointer_form(procedure) {
                 for aliases in [&mut mpich, &mut openmpi] {
                     spellings(aliases, &format!("{bare}_cptr"), &format!("{bare}_cptr_"));
