@@ -149,9 +149,28 @@ impl RankEnv {
             (JOB, format!("{}:{}:{}", self.mpirun, self.segment_inode, self.lifeline_inode)),
             (SPAWN, self.mailbox.write()),
         ];
+        vars.extend(self.as_others_say());
         vars.extend(self.parent.clone().map(|port| (PARENT, port)));
         vars.extend(self.network.map(|network| (NETWORK, network.write())));
         vars
+    }
+
+    /// The same facts by the names of Open MPI, MPICH and Intel MPI: scripts and programs read them, to choose a GPU or to
+    /// find out before `MPI_Init` whether they are a rank. What a process manager of those would be asked by is not among them.
+    fn as_others_say(&self) -> [(&'static str, String); 9] {
+        let [rank, size, local_rank, local_size, universe] =
+            [self.rank, self.size, self.local_rank, self.local_size, self.universe_size].map(|n| n.to_string());
+        [
+            ("OMPI_COMM_WORLD_RANK", rank.clone()),
+            ("OMPI_COMM_WORLD_SIZE", size.clone()),
+            ("OMPI_COMM_WORLD_LOCAL_RANK", local_rank.clone()),
+            ("OMPI_COMM_WORLD_LOCAL_SIZE", local_size.clone()),
+            ("OMPI_UNIVERSE_SIZE", universe),
+            ("PMI_RANK", rank),
+            ("PMI_SIZE", size),
+            ("MPI_LOCALRANKID", local_rank),
+            ("MPI_LOCALNRANKS", local_size),
+        ]
     }
 
     /// `None` if no `mpirun` of OxMPI is an ancestor of this process.

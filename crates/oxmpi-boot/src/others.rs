@@ -44,6 +44,8 @@ pub fn identify(var: &impl Fn(&str) -> Option<String>) -> Identity {
     match foreign::launcher(var) {
         None => Identity::None,
         Some(_) if pmix::is_there(var) => Identity::Manager(foreign::pmix_launcher(var)),
+        // Our own `mpirun` has set what looks like another launcher's: a rank runs a program without its OXMPI_JOB.
+        Some(_) if var(env::RANK).is_some() => Identity::None,
         Some(launcher) => Identity::Unknown(launcher.complaint()),
     }
 }
@@ -189,6 +191,10 @@ mod tests {
         assert_eq!(of(&pmix), Identity::Manager("a PMIx launcher"));
         assert_eq!(of(&[pmix[0], pmix[1], ("PRTE_LAUNCHED", "1")]), Identity::Manager("PRRTE's prterun"));
         assert!(matches!(of(&pmix[..1]), Identity::Unknown(text) if text.contains("PMIX_NAMESPACE")));
-        assert!(matches!(of(&[("OMPI_COMM_WORLD_RANK", "1")]), Identity::Unknown(text) if text.contains("Open MPI")));
+        let as_open_mpi = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "2")];
+        assert!(matches!(of(&as_open_mpi), Identity::Unknown(text) if text.contains("Open MPI")));
+        // Our own `mpirun` sets these too; a manager that the program of a rank has started counts.
+        assert_eq!(of(&[&as_open_mpi[..], &[(env::RANK, "1")]].concat()), Identity::None);
+        assert_eq!(of(&[("PMI_FD", "9"), (env::RANK, "1")]), Identity::Manager("a PMI launcher"));
     }
 }

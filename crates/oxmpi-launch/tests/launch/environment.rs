@@ -49,10 +49,18 @@ fn variables_in_both_dialects() {
 #[test]
 fn nothing_of_another_job_reaches_a_rank() {
     let mut command = command();
-    command.args(["-n", "1", "sh", "-c", "echo [$PMI_RANK$PMIX_RANK$OMPI_COMM_WORLD_SIZE] $OMPI_MCA_btl $OXMPI_RANK"]);
-    command.env("PMI_RANK", "3").env("PMIX_RANK", "3").env("OMPI_COMM_WORLD_SIZE", "4");
+    command.args(["-n", "1", "sh", "-c", "echo [$PMI_ID$PMIX_RANK$OMPI_COMMAND] $OMPI_MCA_btl $OXMPI_RANK $PMI_RANK"]);
+    command.env("PMI_ID", "3").env("PMI_RANK", "3").env("PMIX_RANK", "3").env("OMPI_COMMAND", "a");
     let done = run(command.env("OMPI_MCA_btl", "self").env("OXMPI_RANK", "7")).clean();
-    assert_eq!(done.stdout, "[] self 0\n");
+    assert_eq!(done.stdout, "[] self 0 0\n");
+}
+
+#[test]
+fn ranks_find_the_variables_of_other_launchers() {
+    let show = "echo $OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK/$OMPI_COMM_WORLD_LOCAL_SIZE \
+        $OMPI_UNIVERSE_SIZE $PMI_RANK/$PMI_SIZE $MPI_LOCALRANKID/$MPI_LOCALNRANKS [$PMI_FD$PMI_PORT$PMIX_NAMESPACE]";
+    let done = script("-n 2 -usize 5", show).clean();
+    assert_eq!(done.sorted(), ["0/2 0/2 5 0/2 0/2 []", "1/2 1/2 5 1/2 1/2 []"]);
 }
 
 #[test]
