@@ -155,6 +155,7 @@ foreign-abi: stage
 	tests/foreign-abi/run openmpi $(STAGE) build/tests-openmpi-abi
 	tests/foreign-abi/together/run $(STAGE) build/tests-together
 	tests/foreign-abi/binaries/run $(STAGE) build/tests-binaries
+	tests/foreign-abi/compiled/run $(STAGE) build/tests-compiled
 
 foreign-abi-all: stage
 	tests/foreign-abi/run mpich $(STAGE) build/tests-mpich-abi --all

@@ -27,8 +27,10 @@ const BY_HAND: &[&str] = &[
     "MPI_Win_get_attr",
     // callbacks.rs
     "MPI_Comm_create_errhandler",
+    "MPI_Comm_set_errhandler",
     "MPI_Errhandler_create",
     "MPI_File_create_errhandler",
+    "MPI_File_set_errhandler",
     "MPI_Grequest_start",
     "MPI_Op_create",
     "MPI_Register_datarep",
@@ -37,6 +39,7 @@ const BY_HAND: &[&str] = &[
     "MPI_T_event_register_callback",
     "MPI_T_event_set_dropped_handler",
     "MPI_Win_create_errhandler",
+    "MPI_Win_set_errhandler",
     "MPIX_Comm_create_errhandler_x",
     "MPIX_File_create_errhandler_x",
     "MPIX_Op_create_x",

@@ -65,6 +65,8 @@ const LINKS: &[(&str, &str)] = &[
     ("lib/libmpifort_abi_i8.so", "libmpifort_abi_i8.so.1"),
     ("lib/compat/libmpich.so.12", "libmpi.so.12"),
     ("lib/compat/libmpichfort.so.12", "libmpifort.so.12"),
+    ("lib/compat/libmpicxx.so.12", "libmpi.so.12"),
+    ("lib/compat/libmpichcxx.so.12", "libmpi.so.12"),
     ("lib/compat/libmpi_usempi_ignore_tkr.so.40", "libmpi_mpifh.so.40"),
     ("lib/compat/libmpi_usempif08.so.40", "libmpi_mpifh.so.40"),
     ("lib/compat/libmpi_cxx.so.40", "libmpi.so.40"),

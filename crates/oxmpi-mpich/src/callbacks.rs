@@ -1,5 +1,6 @@
 //! Objects with functions of the program: they get handles, statuses and codes of its ABI.
 
+use crate::abi::{for_comm, for_file, for_win};
 use crate::entry::*;
 use crate::trampolines::{error_handler, on_dropped, on_event, on_free, reduction, too_many_text};
 use oxmpi_abi::Status;
@@ -61,6 +62,23 @@ error_handlers! {
     MPI_File_create_errhandler PMPI_File_create_errhandler oxmpi_File_create_errhandler File
     MPI_Session_create_errhandler PMPI_Session_create_errhandler oxmpi_Session_create_errhandler Session
     MPI_Win_create_errhandler PMPI_Win_create_errhandler oxmpi_Win_create_errhandler Win
+}
+
+macro_rules! set_error_handlers {
+    ($($name:ident $profiling:ident $private:ident $handle:ident $theirs:ty, $throwing:ident)*) => {$(
+        entry! {
+            $name $profiling(object: $theirs, errhandler: TheirHandle) -> c_int {
+                let errhandler_c = $throwing(errhandler).unwrap_or_else(|| Errhandler::ours(errhandler));
+                answer(c::$private($handle::ours(object), errhandler_c))
+            }
+        }
+    )*};
+}
+
+set_error_handlers! {
+    MPI_Comm_set_errhandler PMPI_Comm_set_errhandler oxmpi_Comm_set_errhandler Comm TheirHandle, for_comm
+    MPI_File_set_errhandler PMPI_File_set_errhandler oxmpi_File_set_errhandler File usize, for_file
+    MPI_Win_set_errhandler PMPI_Win_set_errhandler oxmpi_Win_set_errhandler Win TheirHandle, for_win
 }
 
 // ---- functions with an extra state ----

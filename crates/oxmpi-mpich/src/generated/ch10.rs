@@ -65,12 +65,6 @@ answer(code)
 }
 
 entry! {
-MPI_Comm_set_errhandler PMPI_Comm_set_errhandler(comm: TheirHandle, errhandler: TheirHandle) -> c_int {
-answer(c::oxmpi_Comm_set_errhandler(Comm::ours(comm), Errhandler::ours(errhandler)))
-}
-}
-
-entry! {
 MPI_Errhandler_free PMPI_Errhandler_free(errhandler: *mut TheirHandle) -> c_int {
 let mut errhandler_c = Place::<Errhandler>::inout(errhandler);
 let code = c::oxmpi_Errhandler_free(errhandler_c.ptr());
@@ -91,12 +85,6 @@ let mut errhandler_c = Place::<Errhandler>::out(errhandler);
 let code = c::oxmpi_File_get_errhandler(File::ours(file), errhandler_c.ptr());
 errhandler_c.put();
 answer(code)
-}
-}
-
-entry! {
-MPI_File_set_errhandler PMPI_File_set_errhandler(file: usize, errhandler: TheirHandle) -> c_int {
-answer(c::oxmpi_File_set_errhandler(File::ours(file), Errhandler::ours(errhandler)))
 }
 }
 
@@ -178,11 +166,5 @@ let mut errhandler_c = Place::<Errhandler>::out(errhandler);
 let code = c::oxmpi_Win_get_errhandler(Win::ours(win), errhandler_c.ptr());
 errhandler_c.put();
 answer(code)
-}
-}
-
-entry! {
-MPI_Win_set_errhandler PMPI_Win_set_errhandler(win: TheirHandle, errhandler: TheirHandle) -> c_int {
-answer(c::oxmpi_Win_set_errhandler(Win::ours(win), Errhandler::ours(errhandler)))
 }
 }

@@ -2,6 +2,7 @@
 //! other is the integer by which OxMPI knows the object (`MPI_Comm_toint`), which has the two highest
 //! bits set: no predefined handle of MPICH has both.
 
+use super::cxx::exceptions::{THROWS, throws};
 use crate::generated::c;
 use crate::generated::tables::*;
 use crate::values::Converts;
@@ -44,7 +45,6 @@ macro_rules! handles {
 
 handles! {
     Comm COMMS oxmpi_Comm_fromint
-    Errhandler ERRHANDLERS oxmpi_Errhandler_fromint
     Group GROUPS oxmpi_Group_fromint
     Info INFOS oxmpi_Info_fromint
     Message MESSAGES oxmpi_Message_fromint
@@ -52,6 +52,32 @@ handles! {
     Request REQUESTS oxmpi_Request_fromint
     Session SESSIONS oxmpi_Session_fromint
     Win WINS oxmpi_Win_fromint
+}
+
+// ---- error handlers ----
+
+/// That of C++ which throws is another handler of OxMPI for each kind of object; functions that give it to an object ask for that one.
+impl Converts for Errhandler {
+    type Ours = Errhandler;
+    type Theirs = c_int;
+    const UNSET: Errhandler = Errhandler(usize::MAX);
+
+    fn ours(theirs: c_int) -> Errhandler {
+        match theirs as u32 >= MADE {
+            // SAFETY: the function takes any number.
+            true => unsafe { c::oxmpi_Errhandler_fromint(theirs) },
+            false if theirs == THROWS => MPI_ERRORS_RETURN,
+            false => Errhandler(predefined::<{ ERRHANDLERS.len() }>(ERRHANDLERS, theirs)),
+        }
+    }
+
+    fn theirs(ours: Errhandler) -> c_int {
+        match ours.0 >= FIRST_DYNAMIC {
+            true if throws(ours) => THROWS,
+            true => ours.0 as u32 as c_int,
+            false => shown(ERRHANDLERS, ours.0),
+        }
+    }
 }
 
 #[inline]

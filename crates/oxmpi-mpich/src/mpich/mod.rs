@@ -1,11 +1,13 @@
 //! What is particular to MPICH's ABI.
 
 pub mod codes;
+mod cxx;
 pub mod data;
 mod fortran;
 pub mod handles;
 pub mod status;
 
+pub use cxx::exceptions::{for_comm, for_file, for_win};
 use oxmpi_abi::constants::*;
 use std::ffi::{c_int, c_void};
 

@@ -8,6 +8,7 @@ pub mod handles;
 pub mod status;
 
 use oxmpi_abi::constants::{MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY};
+use oxmpi_abi::handle::Errhandler;
 use std::ffi::{c_int, c_void};
 
 /// A handle is a pointer.
@@ -40,3 +41,11 @@ pub fn as_weights(theirs: *mut c_int) -> *mut c_int {
         _ => theirs,
     }
 }
+
+/// The error handlers of C++ that throw, which Open MPI's bindings have in `libmpi_cxx.so.40`, are not there.
+pub fn for_comm(_errhandler: TheirHandle) -> Option<Errhandler> {
+    None
+}
+
+pub use for_comm as for_file;
+pub use for_comm as for_win;
