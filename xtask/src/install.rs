@@ -264,7 +264,7 @@ fn documents(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
 }
 
 /// Where cargo puts its products, whatever the environment and configuration files say.
-fn target_directory(root: &Path) -> Result<PathBuf, String> {
+pub fn target_directory(root: &Path) -> Result<PathBuf, String> {
     let mut command = Command::new(cargo());
     command.current_dir(root).args(["metadata", "--format-version", "1", "--no-deps", "--offline"]);
     let output = command.output().map_err(|error| format!("cannot run cargo: {error}"))?;
@@ -296,7 +296,7 @@ fn pkg_config() -> String {
     )
 }
 
-fn put(from: &Path, to: &Path, mode: u32) -> Result<(), String> {
+pub fn put(from: &Path, to: &Path, mode: u32) -> Result<(), String> {
     let bytes = fs::read(from).map_err(|error| format!("cannot read {}: {error}", from.display()))?;
     write(to, &bytes, mode)
 }
@@ -317,7 +317,7 @@ fn write(to: &Path, bytes: &[u8], mode: u32) -> Result<(), String> {
     })
 }
 
-fn put_link(link: &Path, target: &str) -> Result<(), String> {
+pub fn put_link(link: &Path, target: &str) -> Result<(), String> {
     replace(link, |new| symlink(target, new))
 }
 

@@ -5,6 +5,7 @@ mod abi;
 mod api;
 mod codegen;
 mod coverage;
+mod crash_points;
 mod ctype;
 mod docs;
 mod docs_text;
@@ -28,6 +29,7 @@ mod hot;
 mod install;
 mod man;
 mod ratchets;
+mod shared_atomics;
 mod soak;
 mod suite;
 mod tidy;
@@ -54,6 +56,7 @@ pub const COMMANDS: &[Command] = &[
     ("fortran-coverage", "which procedures the Fortran programs call, form by form: [--list]", coverage::run),
     ("fuzz-handles", "call every function with bad handles; each answers with an error; see --help", fuzz::run),
     ("golden", "compare what every function answers to bad arguments with a list; see --help", golden::run),
+    ("crash-points", "kill a rank before and after each change of shared memory; the others go on; see --help", crash_points::run),
     ("soak", "kill ranks and mpirun at random moments; nothing may hang or be left behind; see --help", soak::run),
 ];
 

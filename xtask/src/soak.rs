@@ -380,7 +380,7 @@ fn lines_of(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     receiver
 }
 
-fn wait(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {
+pub fn wait(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
@@ -393,10 +393,10 @@ fn wait(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {
 }
 
 /// Random enough to hit different moments (xorshift).
-struct Random(std::cell::Cell<u64>);
+pub struct Random(std::cell::Cell<u64>);
 
 impl Random {
-    fn new() -> Random {
+    pub fn new() -> Random {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
         Random(std::cell::Cell::new(time | 1))
     }
@@ -410,7 +410,7 @@ impl Random {
         x
     }
 
-    fn below(&self, end: usize) -> usize {
+    pub fn below(&self, end: usize) -> usize {
         (self.next() >> 16) as usize % end
     }
 

@@ -1,9 +1,9 @@
 //! `cargo xtask tidy`: checks that a reviewer should not have to make: the direction of
 //! dependencies between crates, fresh generated files, the length of files, `forbid(unsafe_code)`
-//! where it belongs, stray files, and the numbers of `ratchets.rs`. rustfmt checks formatting, and clippy SAFETY
+//! where it belongs, stray files, the numbers of `ratchets.rs`, and the atomics of `shared_atomics.rs`. rustfmt checks formatting, and clippy SAFETY
 //! comments.
 
-use crate::{Outcome, codegen, ratchets, read, root};
+use crate::{Outcome, codegen, ratchets, read, root, shared_atomics};
 use std::path::{Path, PathBuf};
 
 /// The crates from the bottom up: a crate depends only on crates before it. The bool: unsafe code
@@ -88,6 +88,7 @@ pub fn run(args: &[String]) -> Outcome {
         files.iter().filter(|path| is_stray(path)).map(|path| format!("{} is no file for the root", path.display())),
     );
     complaints.extend(ratchets::complaints(&files)?);
+    complaints.extend(shared_atomics::complaints(&files)?);
     if complaints.is_empty() {
         println!("tidy: {} files", files.len());
         return Ok(());

@@ -2,6 +2,7 @@
 //! kernel or a container may forbid it; the caller then copies through the segment.
 
 use crate::pid::Pid;
+use crate::sync::shared::changing;
 use std::io;
 
 /// A piece of memory: address and length.
@@ -25,7 +26,7 @@ pub fn permit_peers() {
 /// reference covers.
 pub unsafe fn read(pid: Pid, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
     // SAFETY: `read` writes to `local`, which may be written; the kernel checks the remote side.
-    unsafe { transfer(libc::process_vm_readv, pid, local, remote) }
+    changing(|| unsafe { transfer(libc::process_vm_readv, pid, local, remote) })
 }
 
 /// Copies from our pieces to the peer's. Returns the number of bytes copied, which may be fewer
@@ -37,7 +38,7 @@ pub unsafe fn read(pid: Pid, local: &[Piece], remote: &[Piece]) -> io::Result<us
 pub unsafe fn write(pid: Pid, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
     // SAFETY: `write` reads `local`, which may be read, and changes memory of another process
     // alone.
-    unsafe { transfer(libc::process_vm_writev, pid, local, remote) }
+    changing(|| unsafe { transfer(libc::process_vm_writev, pid, local, remote) })
 }
 
 type Call = unsafe extern "C" fn(

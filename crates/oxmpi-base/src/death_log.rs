@@ -8,12 +8,10 @@
 //! Ranks do not poll the log: news ring the bell of foreign senders of each rank, which every look at the rings tests anyway.
 
 use crate::segment::{RankBlock, STATE_RUNNING, Segment};
+use crate::sync::shared::AtomicU64;
 use crate::votes::{Place, tries};
 use crate::wait;
-use std::sync::atomic::{
-    AtomicU64,
-    Ordering::{AcqRel, Acquire, Relaxed, Release},
-};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// How a process has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

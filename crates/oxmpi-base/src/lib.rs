@@ -42,7 +42,7 @@ pub mod slots;
 pub mod socket;
 pub mod steal_table;
 pub mod stripe;
-mod sync;
+pub mod sync;
 pub mod terminal;
 pub mod thread_checker;
 pub mod thread_number;

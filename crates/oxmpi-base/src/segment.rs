@@ -20,6 +20,7 @@ use crate::finding_log::FindingLog;
 use crate::foreign_senders::{FOREIGN_CELLS, FOREIGN_SENDERS, ForeignSender};
 use crate::rest_record::RestRecord;
 use crate::seq_record::SeqRecord;
+use crate::sync::shared::{AtomicI32, AtomicU32, AtomicU64};
 use crate::votes;
 use crate::wait_record::WaitRecord;
 use crate::{descriptors, limits, thread_checker, trust};
@@ -28,7 +29,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Changes with the layout: a rank never attaches to a segment of another version's `mpirun`.
 const MAGIC: u64 = u64::from_le_bytes(*b"OxMPI\x00\x00\x11");

@@ -1,9 +1,7 @@
 //! The words of a rank that others read while they vote. They lie in the segment; `death_log.rs` finds those of a rank.
 
-use std::sync::atomic::{
-    AtomicU32, AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
-};
+use crate::sync::shared::{AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Processes of so many jobs can vote together.
 pub const JOBS: usize = 12;

@@ -9,8 +9,9 @@
 
 use crate::load::{self, now};
 use crate::segment::{JobHeader, RankBlock};
+use crate::sync::shared::{AtomicU32, AtomicU64};
 use crate::wake_pipe;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 /// How packets are ordered against the sleep words of other ranks. All ranks must agree, so it

@@ -12,7 +12,8 @@ use oxmpi_base::ids::{NodeId, Peer, Slot, WorldRank};
 use oxmpi_base::segment::Segment;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use oxmpi_base::sync::shared::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// World ranks in a row and the nodes that they are dealt to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,8 @@ use oxmpi_base::thread_number::thread_number;
 use oxmpi_base::trust;
 use oxmpi_boot::requests::Stage;
 use oxmpi_io::UserDatarep;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use oxmpi_base::sync::shared::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 

@@ -10,7 +10,8 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use oxmpi_base::sync::shared::{AtomicI64, AtomicU64};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 /// Counts etypes of the view. A process that adds to it owns the range between the old and the new

@@ -8,7 +8,8 @@ use crate::image::Image;
 use oxmpi_base::arena::{Area, Mapping};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use oxmpi_base::sync::shared::AtomicU64;
+use std::sync::atomic::Ordering;
 
 /// The largest number of processes of a node that read or write for the others.
 pub const MOST_AGGREGATORS: usize = 64;

@@ -16,7 +16,7 @@ use oxmpi_datatype::Region;
 use oxmpi_transport::NodeMemory;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use oxmpi_base::sync::shared::{AtomicU8, AtomicU32, AtomicU64};
 
 /// When an access is complete at the target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

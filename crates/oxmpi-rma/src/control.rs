@@ -13,9 +13,10 @@
 use crate::request::{AssistRequest, MAX_ASSISTED_RANKS};
 use oxmpi_base::segment::CACHE_LINE;
 use oxmpi_base::stripe::Stripe;
+use oxmpi_base::sync::shared::{AtomicU32, AtomicU64};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicU32, AtomicU64, fence};
+use std::sync::atomic::fence;
 
 /// Stripes per rank for accumulates on its memory. Neighbouring blocks of memory have different
 /// ones.

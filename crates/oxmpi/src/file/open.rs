@@ -18,7 +18,7 @@ use oxmpi_core::info::Info;
 use oxmpi_core::wait::waiting::InBackground;
 use oxmpi_io::{Identity, Mode, SharedPointer, View};
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
+use oxmpi_base::sync::shared::AtomicI64;
 
 /// The arguments of a process for opening a file.
 pub struct OpenArgs<'a> {
