@@ -11,8 +11,10 @@ use std::process::Command;
 
 const C: &[&str] = &["c89", "gnu89", "c99", "c11", "c17", "gnu17", "c2x"];
 const CXX: &[&str] = &["c++98", "c++11", "c++17", "c++20"];
-/// A text of the simulated network that tests use.
-const SIMULATED: &[u8] = b"simulated network, seed";
+/// Texts of what only tests use, and its names: the simulated network of `oxmpi_transport::sim`, which a build of several packages
+/// at once may enable, and the atomics of a build with `--cfg crash_points`.
+const FOR_TESTS: [(&[u8], &str); 2] =
+    [(b"simulated network, seed", "the simulated network"), (b"OXMPI_CRASH_AT", "crash points")];
 const STRICT: &[&str] = &["-pedantic", "-Wall", "-Wextra", "-Werror"];
 
 pub fn run(args: &[String]) -> Outcome {
@@ -102,10 +104,11 @@ fn symbols(library: &Path) -> Outcome {
     if !missing.is_empty() {
         return Err(format!("{} lacks {} symbols: {}", library.display(), missing.len(), missing.join(" ")));
     }
-    // From `oxmpi_transport::sim`, which a build of several packages at once may enable.
     let bytes = std::fs::read(library).map_err(|e| format!("cannot read {}: {e}", library.display()))?;
-    if bytes.windows(SIMULATED.len()).any(|part| part == SIMULATED) {
-        return Err(format!("{} contains the simulated network, which is for tests only", library.display()));
+    for (text, name) in FOR_TESTS {
+        if bytes.windows(text.len()).any(|part| part == text) {
+            return Err(format!("{} contains {name}, for tests only", library.display()));
+        }
     }
     let dynamic = run_quietly(Command::new("readelf").arg("-d").arg(library))?;
     if !dynamic.contains("[libmpi_abi.so.1]") {

@@ -12,6 +12,8 @@ use crate::packet::Packet;
 use oxmpi_base::ids::Peer;
 use oxmpi_base::offer_cell::{Claims, Copy as CellCopy, End, OfferCell, OfferId, offer_cell_of};
 use oxmpi_datatype::{Cursor, Target};
+use std::cell::Cell;
+use std::io;
 use std::time::Duration;
 
 /// An offer of another process.
@@ -230,13 +232,18 @@ impl Outgoing {
         // part may be left to claim.
         let far = far
             .get_or_insert_with(|| RemotePieces::read(self.node(), peer, *region).unwrap_or(RemotePieces::nothing()));
-        let call = |ours: &[_], theirs: &[_]| self.node().copy_from(peer, ours, theirs);
+        let is_forbidden = Cell::new(false);
+        let call = |ours: &[_], theirs: &[_]| {
+            self.node().copy_from(peer, ours, theirs).inspect_err(|error| {
+                is_forbidden.set(matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported));
+            })
+        };
         match share {
             Share::Both => {
                 let mut step = Step::Idle;
                 if let Some((offset, length)) = cell.claim(copy, claims) {
                     if !pieces::copy(call, buf, far, offset as usize, length as usize) {
-                        return self.fall_back(transfer, op);
+                        return self.fall_back(transfer, op, is_forbidden.get());
                     }
                     cell.add_copied(length);
                     step = Step::Moved;
@@ -252,7 +259,7 @@ impl Outgoing {
             Share::Alone { done } => {
                 let step = ALONE_STEP.min(copy.length - *done);
                 if !pieces::copy(call, buf, far, *done as usize, step as usize) {
-                    return self.fall_back(transfer, op);
+                    return self.fall_back(transfer, op, is_forbidden.get());
                 }
                 *done += step;
                 if *done < copy.length {
@@ -265,11 +272,12 @@ impl Outgoing {
         Step::Done
     }
 
-    /// Falls back to packets because the kernel forbids copies. A claimed part of this copy will
-    /// never be done: the sender must not find the copy complete.
+    /// Falls back to packets because a copy has failed: the kernel forbids copies, or, in a job that goes on after deaths, the sender
+    /// is dying, which the kernel tells later. A claimed part of this copy will never be done: the sender must not find the copy
+    /// complete.
     #[cold]
-    fn fall_back(&mut self, transfer: &mut RecvTransfer, op: u64) -> Step {
-        if !self.node().goes_on() || self.node().is_alive(transfer.peer()) {
+    fn fall_back(&mut self, transfer: &mut RecvTransfer, op: u64, is_forbidden: bool) -> Step {
+        if !self.node().goes_on() || is_forbidden {
             self.forbid_copies();
         }
         let RecvTransfer::Copy(copying) = transfer else { return Step::Idle };

@@ -24,6 +24,7 @@ use oxmpi_rma::far::origin::{AgentId, ServedBy};
 use oxmpi_rma::far::wire::{Place, Registration};
 use oxmpi_rma::{Control, Flavor, Window, WindowMember, WindowSpec};
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -343,7 +344,9 @@ fn can_reach(guard: &Guard, process: Peer, address: usize) -> bool {
     let mut word = [0u64];
     let local = word.as_mut_ptr().expose_provenance();
     let read = guard.engine.node().copy_from(process, &[(local, 8)], &[(address, 8)]);
-    guard.engine.may_copy() && read.is_ok() && word[0] == PROBE_VALUE
+    // One that is not there any more cannot be read either. The ranks find that out when they agree next.
+    let has_died = read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionAborted);
+    guard.engine.may_copy() && (has_died || read.is_ok() && word[0] == PROBE_VALUE)
 }
 
 /// The layout of a window's memory: one area, behind the control words.
