@@ -1,7 +1,7 @@
-// A job that uses all that ranks share, and goes on when one of them dies anywhere: crash_points <rank> <file>.
+// A job that uses all that ranks share, and goes on when one of them dies anywhere: crash_points <rank> <file> [<way>].
 // Each operation is followed by an agreement on whether it worked for all; if not, the ranks that are left repeat it. When all
-// operations are over and nobody has died, that rank kills itself, and the others do all of them again. Each that is left says so
-// at its end, and how long the longest operation with its repair took, with and without the time in which a rank was ready to
+// operations are over and nobody has died, that rank kills itself, and the others do all of them again. With a way, it kills itself
+// in that way first, or all do what is named so, and the operations are fewer. Each that is left says so at its end, and how long the longest operation with its repair took, with and without the time in which a rank was ready to
 // run and had no CPU. `cargo xtask crash-points` runs it.
 #include <mpi.h>
 #include <signal.h>
@@ -15,7 +15,8 @@ enum { MOST = 1 << 20, LONG = 200000, TAG = 5, WORKED = 1, TURNS = 4096, BURST =
 static int rank, size;
 static unsigned char *in, *out;
 static const char *path;
-static const char *now = "MPI_Init";
+static const char *now = "MPI_Init", *way = "";
+static int last;
 
 static void fail(const char *what, long value) {
     fprintf(stderr, "rank %d: %s: %s (%ld)\n", rank, now, what, value);
@@ -165,6 +166,10 @@ static int sleepers(MPI_Comm comm, int own, int n) {
     usleep(own == 0 ? 5000 : 0);
     TRY(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
     same(code, sum, n);
+    // One is late, and the others are far ahead of it.
+    usleep(own == n - 1 ? 3000 : 0);
+    for (int i = 0; i < 100; i++) TRY(MPI_Bcast(own == 0 ? out : in, 64, MPI_BYTE, 0, comm));
+    if (own != 0) check(code, in, 0, 64);
     return code;
 }
 
@@ -326,193 +331,7 @@ static int communicators(MPI_Comm comm, int own, int n) {
     return code;
 }
 
-static int free_window(MPI_Comm comm, int code, MPI_Win *win) {
-    if (code != MPI_SUCCESS) MPIX_Win_revoke(*win), MPIX_Comm_revoke(comm);
-    int freed = MPI_Win_free(win);
-    return code != MPI_SUCCESS ? code : freed;
-}
-
-// What works in every window: words at `at` of each rank, which are zero.
-static int access_window(MPI_Comm comm, MPI_Win win, int own, int n, const MPI_Aint *at, int *memory) {
-    int code = MPI_SUCCESS, one = 1, found = 0, mine = 0, right = (own + 1) % n, left = (own + n - 1) % n, taken = 0;
-    int values[WORDS], ones[WORDS];
-    MPI_Aint word = sizeof(int);
-    MPI_Request request = MPI_REQUEST_NULL;
-    for (int i = 0; i < WORDS; i++) ones[i] = 1;
-    TRY(MPI_Win_lock_all(0, win));
-    for (int step = 0; step < STEPS; step++)
-        for (int i = 0; i < n; i++) TRY(MPI_Accumulate(&one, 1, MPI_INT, i, at[i], 1, MPI_INT, MPI_SUM, win));
-    TRY(MPI_Accumulate(ones, WORDS, MPI_INT, right, at[right] + 8 * word, WORDS, MPI_INT, MPI_SUM, win));
-    TRY(MPI_Fetch_and_op(&one, &found, MPI_INT, right, at[right] + word, MPI_SUM, win));
-    TRY(MPI_Win_flush(right, win));
-    TRY(MPI_Compare_and_swap(&one, &taken, &found, MPI_INT, left, at[left] + 2 * word, win));
-    TRY(MPI_Get_accumulate(&one, 1, MPI_INT, &found, 1, MPI_INT, right, at[right] + 3 * word, 1, MPI_INT, MPI_SUM, win));
-    TRY(MPI_Put(&own, 1, MPI_INT, right, at[right] + 4 * word, 1, MPI_INT, win));
-    TRY(MPI_Rput(&own, 1, MPI_INT, right, at[right] + 5 * word, 1, MPI_INT, win, &request));
-    if (request != MPI_REQUEST_NULL) TRY(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    int closed = MPI_Win_unlock_all(win);
-    TRY(closed);
-    for (int i = 0; i < n; i++) {
-        TRY(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, i, 0, win));
-        if (code != MPI_SUCCESS) break;
-        code = MPI_Get(&mine, 1, MPI_INT, i, at[i] + 6 * word, 1, MPI_INT, win);
-        TRY(MPI_Win_flush(i, win));
-        mine++;
-        TRY(MPI_Put(&mine, 1, MPI_INT, i, at[i] + 6 * word, 1, MPI_INT, win));
-        closed = MPI_Win_unlock(i, win);
-        TRY(closed);
-    }
-    TRY(MPI_Barrier(comm));
-    TRY(MPI_Win_lock(MPI_LOCK_SHARED, left, 0, win));
-    if (code == MPI_SUCCESS) {
-        code = MPI_Get(values, WORDS, MPI_INT, left, at[left], WORDS, MPI_INT, win);
-        closed = MPI_Win_unlock(left, win);
-        TRY(closed);
-        same(code, values[0], STEPS * n);
-        same(code, values[1], 1);
-        same(code, values[3], 1);
-        same(code, values[4], (left + n - 1) % n);
-        same(code, values[5], (left + n - 1) % n);
-        same(code, values[6], n);
-        same(code, values[WORDS - 1], 1);
-    }
-    TRY(MPI_Barrier(comm));
-    TRY(MPI_Win_fence(0, win));
-    TRY(MPI_Put(&own, 1, MPI_INT, right, at[right] + 60 * word, 1, MPI_INT, win));
-    TRY(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
-    if (memory) same(code, memory[60], left);
-    // The left neighbour accesses, this rank is accessed, and the other way round at the right one.
-    MPI_Group all, before, after;
-    MPI_Comm_group(comm, &all);
-    MPI_Group_incl(all, 1, &left, &before);
-    MPI_Group_incl(all, 1, &right, &after);
-    TRY(MPI_Win_post(before, 0, win));
-    TRY(MPI_Win_start(after, 0, win));
-    TRY(MPI_Put(&own, 1, MPI_INT, right, at[right] + 61 * word, 1, MPI_INT, win));
-    TRY(MPI_Win_complete(win));
-    TRY(MPI_Win_wait(win));
-    if (memory) same(code, memory[61], left);
-    MPI_Group_free(&all);
-    MPI_Group_free(&before);
-    MPI_Group_free(&after);
-    return code;
-}
-
-enum { WINDOW = 64 * sizeof(int) };
-
-static int allocated_window(MPI_Comm comm, int own, int n) {
-    MPI_Aint at[8] = {0};
-    int *memory, code;
-    MPI_Win win;
-    code = MPI_Win_allocate(WINDOW, 1, MPI_INFO_NULL, comm, &memory, &win);
-    if (code != MPI_SUCCESS) return code;
-    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-    memset(memory, 0, WINDOW);
-    TRY(MPI_Barrier(comm));
-    TRY(access_window(comm, win, own, n, at, memory));
-    return free_window(comm, code, &win);
-}
-
-// Memory of the program, and long accesses.
-static int created_window(MPI_Comm comm, int own, int n) {
-    MPI_Aint at[8] = {0};
-    int code, right = (own + 1) % n;
-    char *memory = calloc(1, LONG + WINDOW);
-    MPI_Win win;
-    code = MPI_Win_create(memory, LONG + WINDOW, 1, MPI_INFO_NULL, comm, &win);
-    if (code == MPI_SUCCESS) {
-        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-        TRY(access_window(comm, win, own, n, at, (int *)memory));
-        TRY(MPI_Win_lock_all(0, win));
-        TRY(MPI_Put(out, LONG, MPI_BYTE, right, WINDOW, LONG, MPI_BYTE, win));
-        TRY(MPI_Accumulate(out, LONG / 4, MPI_INT, right, WINDOW, LONG / 4, MPI_INT, MPI_REPLACE, win));
-        TRY(MPI_Get(in, LONG, MPI_BYTE, right, WINDOW, LONG, MPI_BYTE, win));
-        int closed = MPI_Win_unlock_all(win);
-        TRY(closed);
-        check(code, in, own, LONG);
-        code = free_window(comm, code, &win);
-    }
-    free(memory);
-    return code;
-}
-
-static int dynamic_window(MPI_Comm comm, int own, int n) {
-    MPI_Aint at[8], mine;
-    int code;
-    // There are none without direct copies.
-    if (getenv("OXMPI_SINGLE_COPY")) return MPI_SUCCESS;
-    char *memory, *more = calloc(1, WINDOW);
-    MPI_Win win;
-    MPI_Alloc_mem(WINDOW, MPI_INFO_NULL, &memory);
-    memset(memory, 0, WINDOW);
-    MPI_Get_address(memory, &mine);
-    code = MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &win);
-    if (code == MPI_SUCCESS) {
-        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-        TRY(MPI_Win_attach(win, memory, WINDOW));
-        TRY(MPI_Win_attach(win, more, WINDOW));
-        TRY(MPI_Allgather(&mine, 1, MPI_AINT, at, 1, MPI_AINT, comm));
-        TRY(access_window(comm, win, own, n, at, (int *)memory));
-        TRY(MPI_Barrier(comm));
-        TRY(MPI_Win_detach(win, more));
-        TRY(MPI_Win_detach(win, memory));
-        code = free_window(comm, code, &win);
-    }
-    MPI_Free_mem(memory);
-    free(more);
-    return code;
-}
-
-static int shared_window(MPI_Comm comm, int own, int n) {
-    int code, *memory, *theirs, unit, left = (own + n - 1) % n;
-    MPI_Aint bytes;
-    MPI_Win win;
-    MPI_Comm node;
-    code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, own, MPI_INFO_NULL, &node);
-    if (code != MPI_SUCCESS) return code;
-    MPI_Comm_rank(node, &own);
-    MPI_Comm_size(node, &n);
-    left = (own + n - 1) % n;
-    code = MPI_Win_allocate_shared(WINDOW, 1, MPI_INFO_NULL, node, &memory, &win);
-    if (code == MPI_SUCCESS) {
-        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-        memory[0] = own;
-        TRY(MPI_Win_fence(0, win));
-        TRY(MPI_Win_shared_query(win, left, &bytes, &unit, &theirs));
-        if (code == MPI_SUCCESS) same(code, theirs[0], left);
-        TRY(MPI_Win_fence(0, win));
-        code = free_window(node, code, &win);
-    }
-    if (code != MPI_SUCCESS) MPIX_Comm_revoke(node), MPIX_Comm_revoke(comm);
-    int freed = MPI_Comm_free(&node);
-    return code != MPI_SUCCESS ? code : freed;
-}
-
-static int file(MPI_Comm comm, int own, int n) {
-    int code;
-    MPI_File handle;
-    MPI_Datatype stripes;
-    code = MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &handle);
-    if (code != MPI_SUCCESS) return code;
-    TRY(MPI_File_set_size(handle, 0));
-    TRY(MPI_File_write_ordered(handle, out, 100, MPI_BYTE, MPI_STATUS_IGNORE));
-    TRY(MPI_File_seek_shared(handle, 1000, MPI_SEEK_SET));
-    TRY(MPI_File_write_shared(handle, out, 10, MPI_BYTE, MPI_STATUS_IGNORE));
-    TRY(MPI_Barrier(comm));
-    TRY(MPI_File_read_at(handle, 100 * ((own + 1) % n), in, 100, MPI_BYTE, MPI_STATUS_IGNORE));
-    check(code, in, (own + 1) % n, 100);
-    MPI_Type_vector(50, 16, 16 * n, MPI_BYTE, &stripes);
-    MPI_Type_commit(&stripes);
-    TRY(MPI_File_set_view(handle, 2000 + 16 * own, MPI_BYTE, stripes, "native", MPI_INFO_NULL));
-    TRY(MPI_File_write_all(handle, out, 800, MPI_BYTE, MPI_STATUS_IGNORE));
-    memset(in, 0, 800);
-    TRY(MPI_File_read_at_all(handle, 0, in, 800, MPI_BYTE, MPI_STATUS_IGNORE));
-    check(code, in, own, 800);
-    MPI_Type_free(&stripes);
-    if (code != MPI_SUCCESS) MPIX_File_revoke(handle), MPIX_Comm_revoke(comm);
-    int closed = MPI_File_close(&handle);
-    return code != MPI_SUCCESS ? code : closed;
-}
+#include "crash_windows.h"
 
 static int partitioned(MPI_Comm comm, int own, int n) {
     enum { PARTS = 4, PART = 5000 };
@@ -562,10 +381,151 @@ static int repair(MPI_Comm comm, int own, int n) {
     return code != MPI_SUCCESS ? code : freed;
 }
 
+static void die(void) {
+    kill(getpid(), SIGKILL);
+}
+
+// A rank dies with a lock, exclusive or shared, for which others wait.
+static int dies_with_lock(MPI_Comm comm, int own, int n) {
+    int *memory, code, closed;
+    MPI_Win win;
+    (void)n;
+    code = MPI_Win_allocate(WINDOW, 1, MPI_INFO_NULL, comm, &memory, &win);
+    if (code != MPI_SUCCESS) return code;
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    if (rank == last) TRY(MPI_Win_lock(strcmp(way, "exclusive") ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 0, 0, win));
+    TRY(MPI_Barrier(comm));
+    if (rank == last) usleep(3000), die();
+    for (int i = 0; i < 2; i++) {
+        if (code == MPI_SUCCESS) code = MPI_Win_lock(own % 2 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, 0, 0, win);
+        TRY(MPI_Put(&own, 1, MPI_INT, 0, 0, 1, MPI_INT, win));
+        closed = code == MPI_SUCCESS ? MPI_Win_unlock(0, win) : code;
+        // The first one that meets an exclusive lock of the dead does not get it.
+        code = closed == MPIX_ERR_PROC_FAILED && i == 0 ? MPI_SUCCESS : closed;
+    }
+    return free_window(comm, code, &win);
+}
+
+// A rank dies whose messages are announced, and to which others send.
+static int dies_with_messages(MPI_Comm comm, int own, int n) {
+    int code = MPI_SUCCESS;
+    MPI_Request requests[2];
+    none(2, requests);
+    for (int i = 0; i < n; i++)
+        if (i != own && rank == last) TRY(MPI_Isend(out, LONG, MPI_BYTE, i, TAG, comm, &requests[0]));
+    if (rank == last) usleep(3000), die();
+    usleep(1000);
+    for (int i = 0; i < n; i++) {
+        if (i == own) continue;
+        TRY(MPI_Irecv(in, LONG, MPI_BYTE, i, TAG, comm, &requests[0]));
+        TRY(MPI_Isend(out, LONG, MPI_BYTE, i, TAG, comm, &requests[1]));
+        MPI_Cancel(&requests[0]);
+        if (requests[1] != MPI_REQUEST_NULL) MPI_Cancel(&requests[1]);
+        code = complete(comm, code, 2, requests);
+    }
+    return MPIX_ERR_PROC_FAILED;
+}
+
+// Others have waited long for a rank when it dies. Two of them wait for each other, too, so that mpirun asks them.
+static int dies_late(MPI_Comm comm, int own, int n) {
+    int code = MPI_SUCCESS, from = 0;
+    MPI_Comm_rank(comm, &own);
+    (void)n;
+    if (rank == last) usleep(900000), die();
+    for (; code == MPI_SUCCESS && from < n; from++)
+        if (own % 2 && from != own) code = MPI_Recv(in, 10, MPI_BYTE, from, TAG, comm, MPI_STATUS_IGNORE);
+    TRY(MPI_Barrier(comm));
+    return code;
+}
+
+// More than a rank that does not receive wants to store.
+static int flood(MPI_Comm comm, int own, int n) {
+    enum { MESSAGES = 1500, BYTES = 4000 };
+    int code = MPI_SUCCESS;
+    if (own == n - 1) usleep(20000);
+    if (own == 0) {
+        for (int i = 0; i < MESSAGES; i++) TRY(MPI_Send(out, BYTES, MPI_BYTE, n - 1, TAG, comm));
+        TRY(MPI_Send(out, BYTES, MPI_BYTE, n - 1, TAG + 1, comm));
+    }
+    if (own == n - 1) {
+        TRY(MPI_Recv(in, BYTES, MPI_BYTE, 0, TAG + 1, comm, MPI_STATUS_IGNORE));
+        for (int i = 0; i < MESSAGES; i++) TRY(MPI_Recv(in, BYTES, MPI_BYTE, 0, TAG, comm, MPI_STATUS_IGNORE));
+        check(code, in, 0, BYTES);
+    }
+    return code;
+}
+
+static const char *self;
+
+// Another job, and messages to it.
+static int spawn(MPI_Comm comm, int own, int n) {
+    char word[] = "child", *args[] = {word, NULL};
+    static int attempts;
+    // A spawned process may die whenever it comes by a place.
+    if (++attempts > 2) return MPI_SUCCESS;
+    MPI_Comm child = MPI_COMM_NULL;
+    int code = MPI_Comm_spawn(self, args, 1, MPI_INFO_NULL, 0, comm, &child, MPI_ERRCODES_IGNORE);
+    if (code != MPI_SUCCESS) {
+        // The new process has died before it was connected.
+        int class;
+        MPI_Error_class(code, &class);
+        return class == MPI_ERR_SPAWN ? MPIX_ERR_PROC_FAILED : code;
+    }
+    MPI_Comm_set_errhandler(child, MPI_ERRORS_RETURN);
+    if (own == n - 1) {
+        TRY(MPI_Sendrecv(out, 100, MPI_BYTE, 0, TAG, in, 100, MPI_BYTE, 0, TAG, child, MPI_STATUS_IGNORE));
+        check(code, in, own, 100);
+        TRY(MPI_Sendrecv(out, LONG, MPI_BYTE, 0, TAG, in, LONG, MPI_BYTE, 0, TAG, child, MPI_STATUS_IGNORE));
+        check(code, in, own, LONG);
+    }
+    TRY(MPI_Barrier(child));
+    if (code != MPI_SUCCESS) MPIX_Comm_revoke(child), MPIX_Comm_revoke(comm);
+    int freed = MPI_Comm_disconnect(&child);
+    return code != MPI_SUCCESS ? code : freed;
+}
+
+// The spawned process sends everything back.
+static int be_child(MPI_Comm parent) {
+    MPI_Status status;
+    int code = MPI_SUCCESS, bytes = 0;
+    MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 2; i++) {
+        TRY(MPI_Recv(in, LONG, MPI_BYTE, MPI_ANY_SOURCE, TAG, parent, &status));
+        if (code == MPI_SUCCESS) MPI_Get_count(&status, MPI_BYTE, &bytes);
+        TRY(MPI_Send(in, bytes, MPI_BYTE, status.MPI_SOURCE, TAG, parent));
+    }
+    TRY(MPI_Barrier(parent));
+    allow(code);
+    if (code != MPI_SUCCESS) MPIX_Comm_revoke(parent);
+    MPI_Comm_disconnect(&parent);
+    MPI_Finalize();
+    return 0;
+}
+
+static const struct {
+    const char *way;
+    int (*perform)(MPI_Comm comm, int own, int n);
+} ways[] = {
+    {"exclusive", dies_with_lock},
+    {"shared", dies_with_lock},
+    {"messages", dies_with_messages},
+    {"late", dies_late},
+    {"flood", flood},
+    {"spawn", spawn},
+};
+
+// What is done in the way that was asked for, as long as nobody has died.
+static int in_a_way(MPI_Comm comm, int own, int n) {
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (!strcmp(ways[i].way, way) && (n == size || ways[i].perform == spawn)) return ways[i].perform(comm, own, n);
+    return MPI_SUCCESS;
+}
+
 static const struct {
     const char *name;
     int (*perform)(MPI_Comm comm, int own, int n);
 } operations[] = {
+    {"in a way", in_a_way},
     {"short messages", short_messages},
     {"burst", burst},
     {"long messages", long_messages},
@@ -584,7 +544,7 @@ static const struct {
     {"partitioned", partitioned},
     {"repair", repair},
 };
-enum { OPERATIONS = sizeof operations / sizeof *operations };
+enum { OPERATIONS = sizeof operations / sizeof *operations, ALLOCATED = 11 };
 
 // Seconds for which this process was ready to run and had no CPU, as the kernel counts them.
 static double without_cpu(void) {
@@ -620,13 +580,18 @@ static int tell(MPI_Comm comm, int own, int n) {
 
 int main(int argc, char **argv) {
     MPI_Comm comm, next;
-    int n, own, last = argc > 1 ? atoi(argv[1]) : 0;
+    int n, own;
+    last = argc > 1 ? atoi(argv[1]) : 0;
     path = argc > 2 ? argv[2] : "crash_points.file";
+    way = argc > 3 ? argv[3] : "";
+    self = argv[0];
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     in = malloc(4 * MOST), out = malloc(MOST);
+    MPI_Comm_get_parent(&comm);
+    if (comm != MPI_COMM_NULL) return be_child(comm);
     comm = MPI_COMM_WORLD;
     for (int operation = 0; operation <= OPERATIONS;) {
         note_turn(operation);
@@ -643,8 +608,11 @@ int main(int argc, char **argv) {
         allow(agreed);
         if (agreed == MPI_SUCCESS && flag & WORKED) {
             operation++;
+            // With a way the short operations follow, and those of windows.
+            if (*way && operation == 2) operation = ALLOCATED;
+            if (*way && operation == ALLOCATED + 1) operation = OPERATIONS;
             if (operation == OPERATIONS && n == size) {
-                if (rank == last) kill(getpid(), SIGKILL);
+                if (rank == last) die();
                 operation = 0;
             }
             continue;

@@ -38,12 +38,24 @@ const TRIES: usize = 3;
 struct Variant {
     options: &'static [&'static str],
     env: &'static [(&'static str, &'static str)],
+    /// How a rank dies before, if it does, or what the program does besides.
+    way: &'static str,
+}
+
+const fn in_way(way: &'static str) -> Variant {
+    Variant { options: &[], env: &[], way }
 }
 
 const VARIANTS: &[Variant] = &[
-    Variant { options: &[], env: &[] },
-    Variant { options: &[], env: &[("OXMPI_SINGLE_COPY", "0")] },
-    Variant { options: &["--pretend-hosts", "2"], env: &[] },
+    in_way(""),
+    Variant { env: &[("OXMPI_SINGLE_COPY", "0")], ..in_way("") },
+    Variant { options: &["--pretend-hosts", "2"], ..in_way("") },
+    in_way("exclusive"),
+    in_way("shared"),
+    in_way("messages"),
+    in_way("late"),
+    in_way("flood"),
+    in_way("spawn"),
 ];
 
 struct Options {
@@ -102,7 +114,8 @@ pub fn run(args: &[String]) -> Outcome {
 /// A rank comes by a place so often, in a variant.
 struct Passing {
     variant: usize,
-    rank: usize,
+    /// `child-0` in a spawned job.
+    rank: String,
     attempts: u64,
     changes: u64,
 }
@@ -133,6 +146,8 @@ struct Bench {
 /// How a job ended.
 struct Ended {
     died: usize,
+    /// A rank of a spawned job has died.
+    has_lost_child: bool,
     pause: Duration,
     what: String,
 }
@@ -244,27 +259,27 @@ impl Bench {
         let able: Vec<_> = passings.iter().filter(|passing| times(passing) > 0).collect();
         for attempt in 0..TRIES {
             let passing = able[self.below(able.len())];
-            let (variant, rank) = (passing.variant, passing.rank);
+            let (variant, rank) = (passing.variant, &passing.rank);
             // The first time, or any: a job that is disturbed comes by less often.
             let count = match (self.below(2), attempt) {
                 (1, 0) => 1 + self.below(times(passing) as usize),
                 _ => 1,
             };
             let order = format!("{rank} {} {count} {place}", moment.name());
-            let last = (rank + 1 + self.below(RANKS - 1)) % RANKS;
+            let last = (rank.parse::<usize>().unwrap_or(0) + 1 + self.below(RANKS - 1)) % RANKS;
             let mut ended = self.job(variant, last, ("OXMPI_CRASH_AT", &order))?;
             if ended.as_ref().is_ok_and(|ended| ended.pause > PAUSE) {
                 // Once more: the machine may have been busy.
                 ended = self.job(variant, last, ("OXMPI_CRASH_AT", &order))?;
             }
-            let Variant { options, env } = &VARIANTS[variant];
-            let command = format!("{env:?} OXMPI_CRASH_AT='{order}' mpirun {} {last}", options.join(" "));
+            let Variant { options, env, way } = &VARIANTS[variant];
+            let command = format!("{env:?} OXMPI_CRASH_AT='{order}' mpirun {} {last} FILE {way}", options.join(" "));
             match ended {
                 Err(complaint) => return Err(format!("{command}: {complaint}")),
                 Ok(ended) if ended.pause > PAUSE => {
                     return Err(format!("{command}: an operation took {:.2} s: {}", ended.pause.as_secs_f64(), ended.what));
                 }
-                Ok(ended) if ended.died > 1 => return Ok(Some(ended)),
+                Ok(ended) if ended.died > 1 || ended.has_lost_child => return Ok(Some(ended)),
                 // The rank that kills itself is the only one that has died, or the place was reached before the program had to.
                 Ok(ended) if ended.died == 1 && ended.what.contains(&format!("victim {rank}")) => return Ok(Some(ended)),
                 Ok(_) => {}
@@ -279,10 +294,10 @@ impl Bench {
         let mark = format!("crash-points-{}-{number}.", std::process::id());
         let at = |kind: &str| self.options.build.join(format!("job-{number}.{kind}"));
         let create = |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
-        let Variant { options, env } = &VARIANTS[variant];
+        let Variant { options, env, way } = &VARIANTS[variant];
         let mut mpirun = Command::new(self.prefix.join("bin/mpirun"));
         mpirun.args(["--with-ft", "ulfm", "-n", &RANKS.to_string()]).args(*options).arg(&self.program);
-        mpirun.arg(last.to_string()).arg(at("file")).env(name, value).env(processes::MARK, &mark).envs(env.iter().copied());
+        mpirun.arg(last.to_string()).arg(at("file")).args((!way.is_empty()).then_some(way)).env(name, value).env(processes::MARK, &mark).envs(env.iter().copied());
         mpirun.stdin(Stdio::null()).stdout(create(&at("out"))?).stderr(create(&at("err"))?);
         let mut mpirun = mpirun.spawn().map_err(|error| format!("{mpirun:?}: {error}"))?;
         let status = wait(&mut mpirun, Instant::now() + LIMIT).map_err(|error| error.to_string())?;
@@ -294,7 +309,8 @@ impl Bench {
         for kind in ["out", "err", "file"] {
             let _ = fs::remove_file(at(kind));
         }
-        let died = err.lines().filter(|line| line.contains("was killed by signal 9")).count();
+        let died = err.lines().filter(|line| line.contains("was killed by signal 9") && (line.contains(" go on") || line.contains(" goes on"))).count();
+        let has_lost_child = err.contains("no rank is left");
         let survived = out.lines().filter(|line| line.contains(" survived: ")).count();
         let complaint = match status {
             None => format!("did not end within {} s; it was:\n{running}", LIMIT.as_secs()),
@@ -309,7 +325,7 @@ impl Bench {
                 let victims = err.lines().filter_map(|line| line.strip_prefix("mpirun: rank ")?.split(' ').next());
                 let victims: String = victims.map(|rank| format!("victim {rank}, ")).collect();
                 let what = out.lines().next().unwrap_or_default();
-                return Ok(Ok(Ended { died, pause, what: format!("{victims}{what}") }));
+                return Ok(Ok(Ended { died, has_lost_child, pause, what: format!("{victims}{what}") }));
             }
         };
         Ok(Err(format!("{complaint}\n  stdout: {out}\n  stderr: {err}")))
@@ -332,13 +348,13 @@ impl Bench {
 /// Adds what a rank has written to the places.
 fn record(text: &str, path: &Path, variant: usize, places: &mut Places) -> Outcome {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let rank = name.split('.').next().and_then(|rank| rank.parse().ok()).ok_or_else(|| format!("{name} names no rank"))?;
+    let rank = name.split('.').next().unwrap_or_default().to_owned();
     for line in text.lines() {
         let [place, attempts, changes] = line.split(' ').collect::<Vec<_>>()[..] else {
             return Err(format!("{}: `{line}` is no place", path.display()));
         };
         let number = |text: &str| text.parse().map_err(|_| format!("{}: `{line}`", path.display()));
-        let passing = Passing { variant, rank, attempts: number(attempts)?, changes: number(changes)? };
+        let passing = Passing { variant, rank: rank.clone(), attempts: number(attempts)?, changes: number(changes)? };
         places.entry(place.to_owned()).or_default().push(passing);
     }
     Ok(())

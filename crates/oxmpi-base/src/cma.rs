@@ -41,6 +41,14 @@ pub unsafe fn write(pid: Pid, local: &[Piece], remote: &[Piece]) -> io::Result<u
     changing(|| unsafe { transfer(libc::process_vm_writev, pid, local, remote) })
 }
 
+/// An error of a copy, for ranks that outlive others: a process that is not there any more has aborted its connections.
+pub fn ended(error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(libc::ESRCH) => io::ErrorKind::ConnectionAborted.into(),
+        _ => error,
+    }
+}
+
 type Call = unsafe extern "C" fn(
     libc::pid_t,
     *const libc::iovec,

@@ -157,6 +157,13 @@ pub fn process_lives(pid: u32) -> bool {
     !matches!(state, Some(b'Z' | b'X'))
 }
 
+/// Whether the kernel knows a process, be it a zombie. Where it does not, none of its threads will store anything any more.
+pub fn process_exists(pid: u32) -> bool {
+    let Some(number) = Pid::new(pid) else { return false };
+    // SAFETY: takes plain numbers; signal 0 changes nothing.
+    unsafe { libc::kill(number.get(), 0) == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -66,6 +66,11 @@ impl Deadlocks {
         (self.mode != Mode::Off).then(|| self.judge.deadline())
     }
 
+    /// A rank has died, and the others go on: its death may end the waits of those that were reported.
+    pub fn forget(&mut self) {
+        self.reported.clear();
+    }
+
     /// Looks for a deadlock that was not reported, or that must end the job now.
     pub fn look(&mut self, job: &impl Job, now: Instant) -> Option<Look> {
         if self.mode == Mode::Off || now < self.judge.deadline() {
@@ -252,6 +257,29 @@ mod tests {
         let group = "ranks 0-9999 in MPI_Recv at ring.c:18; rank 0: from rank 1, tag 7, on MPI_COMM_WORLD";
         assert!(text.contains("no rank can go on") && text.contains(group), "{text}");
         println!("{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn a_death_may_free_the_ranks_that_were_reported() {
+        struct Gone;
+        impl Job for Gone {
+            fn has_records(&self) -> bool {
+                false
+            }
+            fn states(&self) -> Vec<State> {
+                vec![State::Resting(oxmpi_verdict::Resting::default()), State::Ended]
+            }
+            fn ask(&self, _: &[usize], _: u64) {}
+            fn answer(&self, _: usize, _: u64) -> Option<Answer> {
+                None
+            }
+        }
+        let mut deadlocks = Deadlocks { reported: vec![0], ..Deadlocks::new(Mode::End, Instant::now()) };
+        let later = Instant::now() + Duration::from_secs(60);
+        deadlocks.forget();
+        assert!(!matches!(deadlocks.look(&Gone, later), Some(Look::NobodyElse(_))));
+        deadlocks.reported = vec![0];
+        assert!(matches!(deadlocks.look(&Gone, later + Duration::from_secs(60)), Some(Look::NobodyElse(_))));
     }
 
     #[test]

@@ -186,8 +186,11 @@ impl Unreaped {
     pub fn reap(&mut self, ranks: &Ranks, is_anybody_left: bool) -> Vec<(usize, Pid)> {
         let segment = ranks.segment();
         let have_all_seen = segment.have_all_seen(segment.deaths());
-        let is_known = |corpse: &Corpse| have_all_seen && segment.has_ended(ranks.slot(corpse.index));
-        let may_go = |corpse: &mut Corpse| !is_anybody_left || is_known(corpse) || corpse.since.elapsed() > UNHEARD;
+        // Also where nobody is left: processes of other jobs look at the log.
+        let is_told = |corpse: &Corpse| segment.has_ended(ranks.slot(corpse.index));
+        let may_go = |corpse: &mut Corpse| {
+            is_told(corpse) && (!is_anybody_left || have_all_seen) || corpse.since.elapsed() > UNHEARD
+        };
         let gone: Vec<Corpse> = self.0.extract_if(.., may_go).collect();
         let reap = |corpse: Corpse| {
             sys::reap(corpse.pid);

@@ -563,6 +563,7 @@ impl<'a> Job<'a> {
             }
             _ => Untaken::Failed,
         };
-        spawned.conclude(text, status, ranks.len(), untaken)
+        let goes_on = self.settings.keep_going && !self.deaths.ends_family;
+        spawned.conclude(text, status, ranks.len(), untaken, goes_on)
     }
 }

@@ -261,13 +261,14 @@ impl Spawned {
     }
 
     /// The final message and the status of the job, of which so many ranks were started. Until the root has taken the
-    /// job, everything is reported to the root.
+    /// job, everything is reported to the root. `goes_on`: the end of the job is no reason for the parents to end.
     pub fn conclude(
         mut self,
         text: Option<String>,
         status: i32,
         started: usize,
         untaken: Untaken,
+        goes_on: bool,
     ) -> (Option<String>, i32) {
         if self.taken {
             return (text.filter(|_| self.told != Told::Outer), status);
@@ -281,7 +282,14 @@ impl Spawned {
             Untaken::NeverCame(text) => text,
             Untaken::Failed => text.unwrap_or_else(|| format!("the job was stopped with status {status}")),
         };
-        if self.report(started, &text) && !self.tell(status, &text) {
+        if !self.report(started, &text) {
+            return (None, 0);
+        }
+        // The root has taken it meanwhile.
+        if goes_on {
+            return (Some(text), status);
+        }
+        if !self.tell(status, &text) {
             self.signal_root(sys::SIGTERM);
             return (Some(text), status);
         }

@@ -388,9 +388,12 @@ impl NodeMemory {
         if let Some((segment, slot)) = self.home(peer)
             && segment.goes_on()
         {
-            let end = segment.end_of(Who::Here(slot.index()));
+            let told = || {
+                let (_, end) = segment.end_of(Who::Here(slot.index()))?;
+                Some(if end == End::Failed { Ended::Died } else { Ended::Finalized })
+            };
             let broken = is_broken(peer).then_some(Ended::Died);
-            return broken.or(end.map(|(_, end)| if end == End::Failed { Ended::Died } else { Ended::Finalized }));
+            return broken.or_else(told).or_else(|| self.vanished(peer));
         }
         let block = self.block_of_foreign(peer);
         // In this order: a process that finalizes says so before it ends.
@@ -403,6 +406,17 @@ impl NodeMemory {
             STATE_FINALIZED => Some(Ended::Finalized),
             _ => Some(Ended::Died),
         }
+    }
+
+    /// How a process of another job has ended that its `mpirun` did not tell of, because that has ended, too. Both leave a process
+    /// that nobody has reaped.
+    fn vanished(&self, peer: Peer) -> Option<Ended> {
+        let block = self.block_of_foreign(peer);
+        let pid = block.pid.load(Relaxed);
+        if pid == 0 || lifeline::process_exists(pid) {
+            return None;
+        }
+        Some(if block.state.load(Acquire) == STATE_FINALIZED { Ended::Finalized } else { Ended::Died })
     }
 
     fn ended(&self, peer: Peer) -> Option<Ended> {

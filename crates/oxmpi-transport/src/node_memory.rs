@@ -352,10 +352,6 @@ impl NodeMemory {
     /// In a job that goes on after deaths, a process that is not there any more has aborted its connections.
     #[cold]
     fn why_no_copy(&self, error: io::Error) -> io::Error {
-        const NO_SUCH_PROCESS: i32 = 3;
-        match error.raw_os_error() {
-            Some(NO_SUCH_PROCESS) if self.goes_on() => io::ErrorKind::ConnectionAborted.into(),
-            _ => error,
-        }
+        if self.goes_on() { cma::ended(error) } else { error }
     }
 }

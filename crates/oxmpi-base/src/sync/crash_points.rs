@@ -3,7 +3,7 @@
 //!
 //! `OXMPI_CRASH_RECORD=FOLDER`: each rank writes, when it ends, the places that it has come by, with the number of attempts and of
 //! changes. `OXMPI_CRASH_AT="RANK MOMENT COUNT FILE:LINE:COLUMN"`: that rank is killed there, `before` or `after` the change, when
-//! it comes by for the COUNTth time.
+//! it comes by for the COUNTth time. A rank of a spawned job is called `child-RANK`.
 
 use crate::trust;
 use std::collections::BTreeMap;
@@ -48,21 +48,28 @@ static SLOT: [Slot; SLOTS] = [const {
 /// Only ranks have a task.
 fn read_task() -> Task {
     let Some(rank) = trust::text("OXMPI_RANK") else { return Task::Nothing };
-    if let Some(folder) = trust::text("OXMPI_CRASH_RECORD") {
-        // SAFETY: the function takes nothing, does not unwind, and is there until the process ends: the library is never unloaded.
-        unsafe { libc::atexit(write_record) };
-        return Task::Record(PathBuf::from(folder).join(format!("{rank}.{}", std::process::id())));
+    // The `mpirun` that a rank starts to spawn others has its environment.
+    if std::env::current_exe().is_ok_and(|program| program.ends_with("mpirun")) {
+        return Task::Nothing;
     }
-    let Some(order) = trust::text("OXMPI_CRASH_AT") else { return Task::Nothing };
-    task_of(&order, &rank).unwrap_or_else(|| panic!("OXMPI_CRASH_AT: `{order}` is no order"))
+    let rank = if trust::text("OXMPI_PARENT").is_some() { format!("child-{rank}") } else { rank };
+    if let Some(task) = trust::text("OXMPI_CRASH_AT").and_then(|order| task_of(&order, &rank)) {
+        return task;
+    }
+    let Some(folder) = trust::text("OXMPI_CRASH_RECORD") else { return Task::Nothing };
+    // SAFETY: the function takes nothing, does not unwind, and is there until the process ends: the library is never unloaded.
+    unsafe { libc::atexit(write_record) };
+    Task::Record(PathBuf::from(folder).join(format!("{rank}.{}", std::process::id())))
 }
 
+/// What the order makes of a rank; nothing if it is for another one.
 fn task_of(order: &str, rank: &str) -> Option<Task> {
-    let [whose, moment, count, place] = order.split(' ').collect::<Vec<_>>()[..] else { return None };
-    let mut numbers = place.rsplit(':');
-    let (column, line) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
-    let task = Task::Die { place: place.to_owned(), line, column, after: moment == "after", count: count.parse().ok()? };
-    Some(if whose == rank { task } else { Task::Nothing })
+    let parts: Vec<_> = order.split(' ').collect();
+    let [whose, moment, count, place] = parts[..] else { panic!("OXMPI_CRASH_AT: `{order}` is no order") };
+    let mut numbers = place.rsplit(':').map(|number| number.parse().expect("OXMPI_CRASH_AT: a line and a column"));
+    let (column, line) = (numbers.next()?, numbers.next()?);
+    let count = count.parse().expect("OXMPI_CRASH_AT: a count");
+    (whose == rank).then(|| Task::Die { place: place.to_owned(), line, column, after: moment == "after", count })
 }
 
 /// One change of memory that others see, by the caller of the caller. `changed` tells whether it happened.

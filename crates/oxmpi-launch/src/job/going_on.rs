@@ -31,6 +31,7 @@ impl Job<'_> {
     /// A rank has failed, and the others go on, unless it has ended the job.
     pub(super) fn go_on_after(&mut self, death: &Death, now: Instant) {
         self.watch.miss_no_longer(death);
+        self.deadlocks.forget();
         let others = self.watch.others(death);
         let failure = self.watch.failure(death, others);
         let is_abort = matches!(death.ending, Ending::Abort(_));

@@ -38,6 +38,11 @@ impl HostRests {
         HostRests { deadlocks: Deadlocks::new(mode, now), known, found: None }
     }
 
+    /// A rank has died, and the others go on.
+    pub(super) fn forget(&mut self) {
+        self.deadlocks.forget();
+    }
+
     /// The ranks of a node that may not act; all other ranks of it may do anything.
     pub fn set(&mut self, ranks: &[u32], rests: Vec<RankRest>) {
         let states = &mut self.known.states;

@@ -114,6 +114,7 @@ impl Root<'_> {
 
     /// Processes of a node have ended.
     pub(super) fn on_deaths(&mut self, number: usize, dead: Vec<DeadRank>) -> Result<(), BadFrame> {
+        self.rests.forget();
         let ranks = &self.nodes[number].ranks;
         if let Some(stranger) = dead.iter().find(|dead| !ranks.contains(&dead.rank)) {
             return Err(BadFrame(format!("rank {} is on another host", stranger.rank)));

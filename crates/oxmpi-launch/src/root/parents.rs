@@ -71,6 +71,6 @@ impl Root<'_> {
             _ => Untaken::Failed,
         };
         let started = if self.has_run { self.size } else { 0 };
-        spawned.conclude(text, status, started, untaken)
+        spawned.conclude(text, status, started, untaken, self.goes_on())
     }
 }

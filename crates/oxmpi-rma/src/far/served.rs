@@ -151,7 +151,7 @@ impl ServedNode {
     /// The local pieces are memory of this process that may be written and that no reference covers.
     pub(super) unsafe fn read(&self, slot: usize, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
         // SAFETY: the local pieces may be written: this function's condition.
-        unsafe { cma::read(self.pid(slot)?, local, remote) }
+        unsafe { cma::read(self.pid(slot)?, local, remote) }.map_err(|error| self.why_no_copy(error))
     }
 
     /// Copies to the memory of a rank's process; may move fewer bytes than asked for.
@@ -160,7 +160,13 @@ impl ServedNode {
     /// The local pieces are memory of this process that may be read; the rank has registered the remote ones.
     pub(super) unsafe fn write(&self, slot: usize, local: &[Piece], remote: &[Piece]) -> io::Result<usize> {
         // SAFETY: the local pieces may be read, and the rank gave the others to its window: this function's condition.
-        unsafe { cma::write(self.pid(slot)?, local, remote) }
+        unsafe { cma::write(self.pid(slot)?, local, remote) }.map_err(|error| self.why_no_copy(error))
+    }
+
+    /// In a job that goes on after deaths, a process that is not there any more has aborted its connections.
+    #[cold]
+    fn why_no_copy(&self, error: io::Error) -> io::Error {
+        if self.goes_on() { cma::ended(error) } else { error }
     }
 
     pub(super) fn wake(&self, slot: usize) {

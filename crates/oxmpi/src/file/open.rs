@@ -151,10 +151,10 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
     let synced = if io.mode.deletes() { Ok(()) } else { guard.unlocked(|_| io.sync()) };
     let mut ended = if alone { met.and(synced) } else { agree(call, &mut guard, among, synced, []) };
     alone |= is_lost(&ended);
+    // The first one that lives.
+    let members = guard.file(fh)?.comm.group.iter().take(rank as usize);
+    let is_first = members.into_iter().all(|member| guard.engine.node().has_died(member));
     if io.mode.deletes() {
-        // The first one that lives.
-        let members = guard.file(fh)?.comm.group.iter().take(rank as usize);
-        let is_first = members.into_iter().all(|member| guard.engine.node().has_died(member));
         let deleted = if is_first { oxmpi_io::delete(io.name()) } else { Ok(()) };
         ended = ended.and(if alone { deleted } else { agree(call, &mut guard, among, deleted, []) });
         alone |= is_lost(&ended);
@@ -166,11 +166,15 @@ pub fn close(call: &Call, fh: Handle) -> Result<()> {
     for staging in old_staging.into_iter().chain(buffering.staging).filter(|_| !alone) {
         free(&mut guard, &staging.memory, staging.rank);
     }
-    if rank == 0 && !alone {
+    // A pointer beside the file must not be left behind; who still uses it after a failure has opened it.
+    if is_first {
         shared.remove();
-        if let SharedPointer::Mapped(mapping) = &*shared {
-            guard.engine.node_mut().release(mapping.area());
-        }
+    }
+    if rank == 0
+        && !alone
+        && let SharedPointer::Mapped(mapping) = &*shared
+    {
+        guard.engine.node_mut().release(mapping.area());
     }
     call.library().errhandlers().detach(errhandler);
     ended
