@@ -24,6 +24,7 @@ cargo xtask crash-points [OPTIONS]
   --sample N     only N of the places, chosen at random, one moment each
   --only TEXT    only places whose FILE:LINE:COLUMN contains this
   --jobs N       so many jobs at a time (default: 2)
+  --no-build     take the library that was built there before
   --unreached    list the places that no job comes by";
 
 const RANKS: usize = 4;
@@ -64,6 +65,7 @@ struct Options {
     sample: Option<usize>,
     only: String,
     jobs: usize,
+    builds: bool,
     unreached: bool,
 }
 
@@ -76,6 +78,7 @@ impl Options {
             sample: None,
             only: String::new(),
             jobs: 2,
+            builds: true,
             unreached: false,
         };
         let mut args = args.iter();
@@ -89,6 +92,7 @@ impl Options {
                 "--sample" => options.sample = Some(number(value()?)?),
                 "--only" => options.only = value()?,
                 "--jobs" => options.jobs = number(value()?)?.max(1),
+                "--no-build" => options.builds = false,
                 "--unreached" => options.unreached = true,
                 other => return Err(format!("unknown option `{other}`\n{HELP}")),
             }
@@ -155,7 +159,9 @@ struct Ended {
 impl Bench {
     fn new(options: Options) -> Result<Bench, String> {
         let (prefix, program) = (options.build.join("prefix"), options.build.join("crash_points"));
-        build(&options.prefix, &prefix)?;
+        if options.builds {
+            build(&options.prefix, &prefix)?;
+        }
         let mut mpicc = Command::new(prefix.join("bin/mpicc"));
         mpicc.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror"]).arg(root().join("tests/soak/crash_points.c"));
         must(mpicc.arg("-o").arg(&program))?;
@@ -198,7 +204,9 @@ impl Bench {
             .flat_map(|(place, passings)| {
                 [Moment::Before, Moment::After].map(|moment| (place.as_str(), passings.as_slice(), moment))
             })
-            .filter(|(_, passings, moment)| *moment == Moment::Before || passings.iter().any(|passing| passing.changes > 0))
+            .filter(|(_, passings, moment)| {
+                *moment == Moment::Before || passings.iter().any(|passing| passing.changes > 0)
+            })
             .collect();
         if let Some(sample) = self.options.sample {
             for index in 0..all.len() {
@@ -277,11 +285,17 @@ impl Bench {
             match ended {
                 Err(complaint) => return Err(format!("{command}: {complaint}")),
                 Ok(ended) if ended.pause > PAUSE => {
-                    return Err(format!("{command}: an operation took {:.2} s: {}", ended.pause.as_secs_f64(), ended.what));
+                    return Err(format!(
+                        "{command}: an operation took {:.2} s: {}",
+                        ended.pause.as_secs_f64(),
+                        ended.what
+                    ));
                 }
                 Ok(ended) if ended.died > 1 || ended.has_lost_child => return Ok(Some(ended)),
                 // The rank that kills itself is the only one that has died, or the place was reached before the program had to.
-                Ok(ended) if ended.died == 1 && ended.what.contains(&format!("victim {rank}")) => return Ok(Some(ended)),
+                Ok(ended) if ended.died == 1 && ended.what.contains(&format!("victim {rank}")) => {
+                    return Ok(Some(ended));
+                }
                 Ok(_) => {}
             }
         }
@@ -297,7 +311,13 @@ impl Bench {
         let Variant { options, env, way } = &VARIANTS[variant];
         let mut mpirun = Command::new(self.prefix.join("bin/mpirun"));
         mpirun.args(["--with-ft", "ulfm", "-n", &RANKS.to_string()]).args(*options).arg(&self.program);
-        mpirun.arg(last.to_string()).arg(at("file")).args((!way.is_empty()).then_some(way)).env(name, value).env(processes::MARK, &mark).envs(env.iter().copied());
+        mpirun
+            .arg(last.to_string())
+            .arg(at("file"))
+            .args((!way.is_empty()).then_some(way))
+            .env(name, value)
+            .env(processes::MARK, &mark)
+            .envs(env.iter().copied());
         mpirun.stdin(Stdio::null()).stdout(create(&at("out"))?).stderr(create(&at("err"))?);
         let mut mpirun = mpirun.spawn().map_err(|error| format!("{mpirun:?}: {error}"))?;
         let status = wait(&mut mpirun, Instant::now() + LIMIT).map_err(|error| error.to_string())?;
@@ -309,14 +329,21 @@ impl Bench {
         for kind in ["out", "err", "file"] {
             let _ = fs::remove_file(at(kind));
         }
-        let died = err.lines().filter(|line| line.contains("was killed by signal 9") && (line.contains(" go on") || line.contains(" goes on"))).count();
+        let died = err
+            .lines()
+            .filter(|line| {
+                line.contains("was killed by signal 9") && (line.contains(" go on") || line.contains(" goes on"))
+            })
+            .count();
         let has_lost_child = err.contains("no rank is left");
         let survived = out.lines().filter(|line| line.contains(" survived: ")).count();
         let complaint = match status {
             None => format!("did not end within {} s; it was:\n{running}", LIMIT.as_secs()),
             Some(_) if !left.is_empty() => format!("left processes behind:\n{}", processes::describe(&left)),
             // Who dies after the last operation has told its end, or dies between it and its words.
-            Some(status) if !status.success() && !(status.code() == Some(137) && survived == RANKS - 1) => format!("{status}"),
+            Some(status) if !status.success() && !(status.code() == Some(137) && survived == RANKS - 1) => {
+                format!("{status}")
+            }
             Some(_) if !(RANKS - died..=RANKS - died + 1).contains(&survived) => {
                 format!("{died} ranks have died, {survived} have survived")
             }
@@ -335,7 +362,9 @@ impl Bench {
     fn stacks(&self, mark: &str) -> String {
         let mut text = String::new();
         for process in processes::marked(mark) {
-            let gdb = Command::new("gdb").args(["-p", &process.pid().to_string(), "-batch", "-ex", "thread apply all bt 25"]).output();
+            let gdb = Command::new("gdb")
+                .args(["-p", &process.pid().to_string(), "-batch", "-ex", "thread apply all bt 25"])
+                .output();
             let stack = gdb.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
             let frames = stack.lines().filter(|line| line.starts_with('#') || line.starts_with("Thread"));
             let frames: Vec<_> = frames.map(|line| line.chars().take(200).collect::<String>()).collect();

@@ -56,7 +56,11 @@ pub const COMMANDS: &[Command] = &[
     ("fortran-coverage", "which procedures the Fortran programs call, form by form: [--list]", coverage::run),
     ("fuzz-handles", "call every function with bad handles; each answers with an error; see --help", fuzz::run),
     ("golden", "compare what every function answers to bad arguments with a list; see --help", golden::run),
-    ("crash-points", "kill a rank before and after each change of shared memory; the others go on; see --help", crash_points::run),
+    (
+        "crash-points",
+        "kill a rank before and after each change of shared memory; the others go on; see --help",
+        crash_points::run,
+    ),
     ("soak", "kill ranks and mpirun at random moments; nothing may hang or be left behind; see --help", soak::run),
 ];
 

@@ -5,16 +5,8 @@ use crate::{read, root};
 use std::path::{Path, PathBuf};
 
 /// The crates with structures in shared memory, and those that use them.
-pub const CRATES: &[&str] = &[
-    "oxmpi-base",
-    "oxmpi-boot",
-    "oxmpi-ops",
-    "oxmpi-transport",
-    "oxmpi-rma",
-    "oxmpi-io",
-    "oxmpi-core",
-    "oxmpi",
-];
+pub const CRATES: &[&str] =
+    &["oxmpi-base", "oxmpi-boot", "oxmpi-ops", "oxmpi-transport", "oxmpi-rma", "oxmpi-io", "oxmpi-core", "oxmpi"];
 
 /// Files whose atomics of the standard library are seen by their process alone.
 const PRIVATE: &[&str] = &[
@@ -133,7 +125,9 @@ mod tests {
     #[test]
     fn only_sources_of_crates_with_shared_memory_count() {
         assert_eq!(source(Path::new("crates/oxmpi-rma/src/lib.rs")), Some("oxmpi-rma/src/lib.rs"));
-        for other in ["crates/oxmpi-cli/src/main.rs", "crates/oxmpi-base/src/sync.rs", "crates/oxmpi-core/src/a/tests.rs"] {
+        for other in
+            ["crates/oxmpi-cli/src/main.rs", "crates/oxmpi-base/src/sync.rs", "crates/oxmpi-core/src/a/tests.rs"]
+        {
             assert_eq!(source(Path::new(other)), None);
         }
     }

@@ -10,9 +10,9 @@
 
 use oxmpi_base::ids::{NodeId, Peer, Slot, WorldRank};
 use oxmpi_base::segment::Segment;
+use oxmpi_base::sync::shared::AtomicU32;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BinaryHeap};
-use oxmpi_base::sync::shared::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// World ranks in a row and the nodes that they are dealt to.

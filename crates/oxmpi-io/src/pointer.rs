@@ -4,13 +4,13 @@
 use crate::{failed, lock};
 use oxmpi_abi::Result;
 use oxmpi_base::arena::Mapping;
+use oxmpi_base::sync::shared::{AtomicI64, AtomicU64};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use oxmpi_base::sync::shared::{AtomicI64, AtomicU64};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 

@@ -6,9 +6,9 @@
 
 use crate::image::Image;
 use oxmpi_base::arena::{Area, Mapping};
+use oxmpi_base::sync::shared::AtomicU64;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use oxmpi_base::sync::shared::AtomicU64;
 use std::sync::atomic::Ordering;
 
 /// The largest number of processes of a node that read or write for the others.

@@ -12,11 +12,11 @@
 use crate::epoch::{Access, Open};
 use crate::{Flavor, Reach, Window};
 use oxmpi_base::stripe::{SELDOM, Stripe};
+use oxmpi_base::sync::shared::{AtomicU8, AtomicU32, AtomicU64};
 use oxmpi_datatype::Region;
 use oxmpi_transport::NodeMemory;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
-use oxmpi_base::sync::shared::{AtomicU8, AtomicU32, AtomicU64};
 
 /// When an access is complete at the target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

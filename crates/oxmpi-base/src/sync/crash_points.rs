@@ -38,11 +38,7 @@ struct Slot {
 }
 
 static SLOT: [Slot; SLOTS] = [const {
-    Slot {
-        place: AtomicPtr::new(null_mut()),
-        attempts: atomic::AtomicU64::new(0),
-        changes: atomic::AtomicU64::new(0),
-    }
+    Slot { place: AtomicPtr::new(null_mut()), attempts: atomic::AtomicU64::new(0), changes: atomic::AtomicU64::new(0) }
 }; SLOTS];
 
 /// Only ranks have a task.

@@ -8,6 +8,7 @@ use crate::rma::map_together;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Comm, File as Handle};
 use oxmpi_abi::{Result, bail};
+use oxmpi_base::sync::shared::AtomicI64;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::check;
 use oxmpi_core::comm::Comm as Made;
@@ -18,7 +19,6 @@ use oxmpi_core::info::Info;
 use oxmpi_core::wait::waiting::InBackground;
 use oxmpi_io::{Identity, Mode, SharedPointer, View};
 use std::sync::Arc;
-use oxmpi_base::sync::shared::AtomicI64;
 
 /// The arguments of a process for opening a file.
 pub struct OpenArgs<'a> {
