@@ -46,7 +46,7 @@ mod in_use;
 
 use crate::agreement::{AgreementIo, Participants, spans_jobs};
 use crate::ranks::Ranks;
-use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
+use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED, MPIX_ERR_PROC_FAILED};
 use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::ProcessId;
 use oxmpi_base::ids::{Peer, Rank, WorldRank};
@@ -381,7 +381,11 @@ pub async fn join(io: AgreementIo, near: Participants, group: Ranks, bridge: Opt
             io.release(proposal.context);
         }
         if verdict <= OUT_OF_REACH {
-            let class = if verdict == ENDED { MPI_ERR_PROC_ABORTED } else { MPI_ERR_OTHER };
+            let class = match verdict {
+                FAILED => MPIX_ERR_PROC_FAILED,
+                ENDED => MPI_ERR_PROC_ABORTED,
+                _ => MPI_ERR_OTHER,
+            };
             return Err(far.err().unwrap_or_else(|| could_not(class)));
         }
         proposal = Proposal::from_words(&words[1..]);
@@ -389,14 +393,19 @@ pub async fn join(io: AgreementIo, near: Participants, group: Ranks, bridge: Opt
 }
 
 /// A member's answer to a proposal in [`join`]; the least counts.
-const ENDED: u64 = 0;
-const OUT_OF_REACH: u64 = 1;
-const IN_USE: u64 = 2;
-const FREE: u64 = 3;
+const FAILED: u64 = 0;
+const ENDED: u64 = 1;
+const OUT_OF_REACH: u64 = 2;
+const IN_USE: u64 = 3;
+const FREE: u64 = 4;
 
 /// The answer of a member that cannot reach all of the other group.
 fn out_of_reach(error: &Error) -> u64 {
-    if error.is_of_others() { ENDED } else { OUT_OF_REACH }
+    match error.is_survivable() {
+        true => FAILED,
+        false if error.is_of_others() => ENDED,
+        false => OUT_OF_REACH,
+    }
 }
 
 #[cold]
@@ -506,6 +515,14 @@ mod tests {
     use crate::agreement::simulated::World;
     use crate::agreement::{Agreement, sends_of_gather};
     use std::future::Future;
+
+    #[test]
+    fn a_failure_that_can_be_survived_is_what_all_hear_of() {
+        let answers = [MPIX_ERR_PROC_FAILED, MPI_ERR_PROC_ABORTED, MPI_ERR_OTHER];
+        let answers = answers.map(|class| out_of_reach(&Error::new(class, "")));
+        assert_eq!(answers, [FAILED, ENDED, OUT_OF_REACH]);
+        assert!(answers.is_sorted() && answers.iter().all(|answer| *answer < IN_USE.min(FREE)));
+    }
 
     #[test]
     fn shares_do_not_overlap_and_go_around() {
