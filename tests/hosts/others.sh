@@ -55,6 +55,21 @@ others_one_sided() {
     nothing_left
 }
 
+# others_aborts HOSTS TASKS: what a rank has written before it aborts is seen to the last line, and the job ends.
+others_aborts() {
+    local turn lines
+    for ((turn = 0; turn < ${OXMPI_ABORTS:-4}; turn++)); do
+        lines=$((turn % 2 * 2999 + 1))
+        now
+        others $1 $2 "$bin/last_words" $lines
+        within 15
+        ended_badly
+        says "MPI_Abort(MPI_COMM_WORLD, 5)"
+        says "line $lines of those that rank $(($2 - 1)) writes before it aborts"
+    done
+    nothing_left 5
+}
+
 # others_failures HOSTS TASKS: a rank aborts, is killed, or leaves without MPI_Finalize, and the job ends.
 others_failures() {
     local death

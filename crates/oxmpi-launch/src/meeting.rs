@@ -37,7 +37,7 @@ impl Meeting {
 /// Connects an agent to its `mpirun`, which knows its host by this name, and greets it.
 pub fn meet(at: Meeting, key: &Key, host: &str, greeting: &str) -> io::Result<(OwnedFd, OwnedFd)> {
     // Ranks inherit neither the launcher's stdin nor its stdout.
-    sys::take_stdio()?;
+    sys::leave_stdio()?;
     let Meeting { key_id, port, addresses } = at;
     let at = NodePort { port, addresses, host: "mpirun".into() };
     let own = End { node: 0, slot: End::AGENT };

@@ -227,14 +227,23 @@ pub fn take_stdio() -> io::Result<(OwnedFd, OwnedFd)> {
     unsafe {
         let read = OwnedFd::from_raw_fd(check(libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3))?);
         let write = OwnedFd::from_raw_fd(check(libc::fcntl(1, libc::F_DUPFD_CLOEXEC, 3))?);
-        let null = check(libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC))?;
-        let null = OwnedFd::from_raw_fd(null);
-        check(libc::dup2(null.as_raw_fd(), 0))?;
-        check(libc::dup2(null.as_raw_fd(), 1))?;
+        leave_stdio()?;
         set_nonblocking(&read)?;
         set_nonblocking(&write)?;
         Ok((read, write))
     }
+}
+
+/// Replaces stdin and stdout by /dev/null. What they were is not changed: others may use the same streams.
+pub fn leave_stdio() -> io::Result<()> {
+    // SAFETY: plain numbers; the descriptor that `open` makes is ours alone.
+    unsafe {
+        let null = check(libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC))?;
+        let null = OwnedFd::from_raw_fd(null);
+        check(libc::dup2(null.as_raw_fd(), 0))?;
+        check(libc::dup2(null.as_raw_fd(), 1))?;
+    }
+    Ok(())
 }
 
 /// The user of this process.

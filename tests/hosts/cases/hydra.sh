@@ -17,5 +17,6 @@ for peer in mpich impi; do
     others_programs 2 4
     others_one_sided 2 4
     others_failures 2 4
+    others_aborts 2 4
     others_spawn 2 2
 done

@@ -46,8 +46,8 @@ pub fn help(arguments: &[OsString], listening: Listening) -> i32 {
 }
 
 fn serve(listener: UnixListener, listening: Listening) -> Result<(), String> {
-    // A reader of a rank's output must not wait for this process.
-    sys::take_stdio().map_err(|error| error.to_string())?;
+    // A reader of a rank's output must not wait for this process. The rank itself goes on to use the streams.
+    sys::leave_stdio().map_err(|error| error.to_string())?;
     let Some(ranks) = Gathering::new(listener)?.run()? else { return Ok(()) };
     let Some(mut node) = Node::prepare(ranks, listening).start()? else { return Ok(()) };
     node.run().map_err(|error| error.to_string())

@@ -1,9 +1,13 @@
 //! Output: complete lines, in order, without loss.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::support::{Dir, Job, command, mpirun, run, script};
+use crate::support::{Dir, Job, command, mpirun, run, script, until};
 
 #[test]
 fn lines_stay_whole_and_in_order() {
@@ -205,4 +209,27 @@ fn output_while_running_arrives_at_once() {
     assert!(job.runs());
     job.signal(libc::SIGTERM);
     assert_eq!(job.wait().stdout, "now\nnow\n");
+}
+
+/// The helper of a node has the streams of the rank that has started it: it leaves them, and they go on to block, so that a rank
+/// that writes much loses nothing.
+#[test]
+fn a_helper_changes_no_stream() {
+    let name = format!("oxmpi-test-{}", std::process::id());
+    let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
+    let (_reader, writer) = io::pipe().unwrap();
+    // SAFETY: plain numbers; the helper shall inherit the socket.
+    assert_eq!(unsafe { libc::fcntl(listener.as_raw_fd(), libc::F_SETFD, 0) }, 0);
+    let mut helper = command();
+    helper.args(["--node-helper", &listener.as_raw_fd().to_string()]);
+    let mut helper = helper.stdout(Stdio::from(writer.try_clone().unwrap())).spawn().unwrap();
+    let stdout = format!("/proc/{}/fd/1", helper.id());
+    until("the helper leaves its stdout", || std::fs::read_link(&stdout).is_ok_and(|to| to.ends_with("null")));
+    // Other steps of its start, if there were any that change it.
+    std::thread::sleep(Duration::from_millis(100));
+    // SAFETY: plain numbers.
+    let flags = unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_GETFL) };
+    helper.kill().unwrap();
+    helper.wait().unwrap();
+    assert_eq!(flags & libc::O_NONBLOCK, 0);
 }
