@@ -41,6 +41,15 @@ if is_c:
     expected["put"] = ("MPI_Put", ranks, ranks * 8)
     expected["accumulate"] = ("MPI_Accumulate", ranks, ranks * 4)
     expected["get"] = ("MPI_Get", ranks, ranks * 12)
+    expected["send-init"] = ("MPI_Send_init", ranks, 0)
+    expected["recv-init"] = ("MPI_Recv_init", ranks, 0)
+    expected["start-messages"] = ("MPI_Startall", 5 * ranks, 2 * 5 * 40 * ranks)
+    expected["bcast-init"] = ("MPI_Bcast_init", ranks, 0)
+    expected["start-bcast"] = ("MPI_Start", 3 * ranks, 3 * 48 * ranks)
+    expected["start-parts"] = ("MPI_Startall", ranks, 2000 * ranks)
+    expected["ready"] = ("MPI_Pready", 4 * ranks, 2000 * ranks)
+    expected["short"] = ("MPI_Iprobe", 10000 * ranks, 0)
+    expected["mixed"] = ("MPI_Recv", 300, 4 if ranks > 1 else 0)
     expected["alltoall"] = ("MPI_Alltoall", ranks, ranks * ranks * 4)
 sites = {site["line"]: site for site in profile["sites"] if site["line"]}
 for word, (function, calls, count) in expected.items():
@@ -51,12 +60,21 @@ for word, (function, calls, count) in expected.items():
     check(found == (function, calls, count), f"{word}: {found}, not {(function, calls, count)}")
     check(site["file"].endswith(source.rsplit("/", 1)[-1]), f"{word}: {site['file']}")
     check(0 <= site["waited_seconds"] <= site["seconds"] and site["imbalance"] >= 0.99, f"{word}: {site}")
+if is_c:
+    # Most calls of these places are not timed; those that wait are.
+    short, mixed = sites[lines["short"]], sites[lines["mixed"]]
+    check(1e-9 < short["seconds"] / short["calls"] < 1e-5, f"short calls: {short}")
+    check(ranks == 1 or 0.05 < mixed["waited_seconds"] < 20, f"a long call among short ones: {mixed}")
 check(all(site["share"] <= 1 for site in profile["sites"]), "shares")
 
 # Who sends to whom, without what the library sends for collective operations.
 messages = {}
 for rank in range(ranks):
-    messages[rank, (rank + 1) % ranks] = [11, 101000]
+    messages[rank, (rank + 1) % ranks] = [11 + 9, 101000 + 2200] if is_c else [11, 101000]
+if is_c and ranks > 1:
+    messages.setdefault((ranks - 1, 0), [0, 0])
+    messages[ranks - 1, 0][0] += 1
+    messages[ranks - 1, 0][1] += 4
 if is_c:
     for rank in range(1, ranks):
         sum_of = messages.setdefault((rank, 0), [0, 0])
@@ -66,9 +84,15 @@ found = {(one["from"], one["to"]): [one["messages"], one["bytes"]] for one in pr
 check(found == messages, f"traffic: {found}, not {messages}")
 sizes = {(one["from"], one["to"]): one["messages"] for one in profile["message_sizes"]}
 wanted = {(64, 127): 10 * ranks, (65536, 131071): ranks}
+if is_c:
+    wanted[32, 63] = 5 * ranks
+    wanted[256, 511] = 4 * ranks
 if is_c and ranks > 1:
     wanted[8, 15] = ranks - 1
+    wanted[4, 7] = 1
 check(sizes == wanted, f"sizes: {sizes}, not {wanted}")
+broadcasts = [one for one in profile["collectives"] if one["function"] == "MPI_Start"]
+check(not is_c or sum(one["calls"] for one in broadcasts) == 3 * ranks, broadcasts)
 reductions = [one for one in profile["collectives"] if one["function"] == "MPI_Allreduce"]
 check(sum(one["calls"] for one in reductions) == 7 * ranks and all(one["algorithm"] for one in reductions), reductions)
 

@@ -1,6 +1,7 @@
 // A pattern of calls, messages and bytes that check-profile.py knows. The words in the comments name the places.
 #include <mpi.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static void ring(int rank, int size, int bytes) {
     char *out = calloc(1, bytes), *in = malloc(bytes);
@@ -39,6 +40,53 @@ static void accesses(int rank, int size) {
         MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+// Persistent operations, a partitioned message, and calls that move bytes when they are started.
+static void kept(int rank, int size) {
+    int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    char *out = calloc(1, 2000), *in = malloc(2000), *root = calloc(1, 48);
+    MPI_Request both[2], one;
+    MPI_Send_init(out, 40, MPI_CHAR, next, 5, MPI_COMM_WORLD, &both[0]); // send-init
+    MPI_Recv_init(in, 40, MPI_CHAR, before, 5, MPI_COMM_WORLD, &both[1]); // recv-init
+    for (int i = 0; i < 5; i++) {
+        MPI_Startall(2, both); // start-messages
+        MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+    }
+    MPI_Request_free(&both[0]);
+    MPI_Request_free(&both[1]);
+    MPI_Bcast_init(root, 48, MPI_CHAR, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &one); // bcast-init
+    for (int i = 0; i < 3; i++) {
+        MPI_Start(&one); // start-bcast
+        MPI_Wait(&one, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&one);
+    MPI_Psend_init(out, 4, 500, MPI_CHAR, next, 6, MPI_COMM_WORLD, MPI_INFO_NULL, &both[0]);
+    MPI_Precv_init(in, 2, 1000, MPI_CHAR, before, 6, MPI_COMM_WORLD, MPI_INFO_NULL, &both[1]);
+    MPI_Startall(2, both); // start-parts
+    for (int part = 0; part < 4; part++)
+        MPI_Pready(part, both[0]); // ready
+    MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+    MPI_Request_free(&both[0]);
+    MPI_Request_free(&both[1]);
+    free(out);
+    free(in);
+    free(root);
+}
+
+// Many short calls, of which not each is timed; one of those of a place waits for long.
+static void many(int rank, int size) {
+    int flag, word = 0;
+    for (int i = 0; i < 10000; i++)
+        MPI_Iprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE); // short
+    if (rank > 0 && rank + 1 == size) {
+        usleep(100000);
+        MPI_Send(&word, 1, MPI_INT, 0, 8, MPI_COMM_WORLD); // late
+    }
+    for (int i = 0; rank == 0 && i < 300; i++) {
+        int from = size > 1 && i == 250 ? size - 1 : MPI_PROC_NULL;
+        MPI_Recv(&word, 1, MPI_INT, from, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE); // mixed
+    }
+}
+
 int main(int argc, char **argv) {
     int rank, size, one = 1, all = 0;
     MPI_Init(&argc, &argv);
@@ -56,6 +104,8 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD); // barrier
     free(blocks);
     accesses(rank, size);
+    kept(rank, size);
+    many(rank, size);
     MPI_Finalize();
     return all == size ? 0 : 1;
 }

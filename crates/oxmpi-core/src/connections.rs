@@ -179,8 +179,8 @@ impl Process {
             match &request.body {
                 Body::Persistent(start, _) => match &**start {
                     Start::Send { route, .. } | Start::Buffered { route, .. } => drop(named.insert(route.peer)),
-                    Start::Collective(bound_plan) => named.extend(bound_plan.members()),
-                    Start::OnBoard(operation) => named.extend(operation.members()),
+                    Start::Collective(bound_plan, _) => named.extend(bound_plan.members()),
+                    Start::OnBoard(operation, _) => named.extend(operation.members()),
                     Start::Outgoing(plan) => named.extend(plan.peer()),
                     Start::Recv { .. } | Start::Incoming(_) | Start::Nothing(_) => {}
                 },

@@ -10,7 +10,7 @@
 
 mod start;
 
-use crate::check;
+use crate::check::{self, message::Expected};
 use crate::collective::note;
 use crate::engine::{Engine, Mode, OpId, Outcome, Route};
 use crate::matching::Pattern;
@@ -150,6 +150,8 @@ pub struct Receiving {
     /// The sender's partitions that have not arrived, once their number is known: the receive of
     /// each and its number.
     missing: Option<Vec<(OpId, u64)>>,
+    /// For a recorder, which shall know the call that has started it.
+    expected: Option<Expected>,
     status: Status,
     error: Option<Error>,
 }
@@ -161,7 +163,8 @@ impl Incoming {
 
     pub fn start(self: &Arc<Self>) -> Receiving {
         let status = Status::new(self.from.0, self.from.1, 0);
-        Receiving { plan: Arc::clone(self), missing: None, status, error: None }
+        let expected = check::records().then(Expected::recorded);
+        Receiving { plan: Arc::clone(self), missing: None, expected, status, error: None }
     }
 
     fn heard(&self) -> MutexGuard<'_, Heard> {
@@ -214,7 +217,7 @@ impl Receiving {
             }
             let receive = |part: u64| {
                 let (from, pattern) = ((part * bytes) as usize, Pattern { tag: tag(first + part), ..plan.pattern });
-                (engine.recv(pattern, plan.buf.part(from, bytes as usize)), part)
+                (engine.recv_as(pattern, plan.buf.part(from, bytes as usize), self.expected.clone()), part)
             };
             self.missing = Some((0..count).map(receive).collect());
         }

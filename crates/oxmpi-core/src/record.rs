@@ -5,9 +5,11 @@ use crate::check;
 use crate::explain;
 use crate::matching::Envelope;
 use oxmpi_abi::Status;
+use oxmpi_abi::functions::Fun;
 use oxmpi_base::ids::Peer;
 use oxmpi_profile::hooks::{ELSEWHERE, Message, Recorder};
 use oxmpi_transport::NodeMemory;
+use std::cell::Cell;
 use std::sync::OnceLock;
 
 static RECORDER: OnceLock<&'static Recorder> = OnceLock::new();
@@ -32,11 +34,20 @@ pub fn is_alone() -> bool {
     check::records() && !check::is_on()
 }
 
+/// A message as it is told: a partition is the program's, and has a tag that no other message of it has.
+fn told(message: Message) -> Message {
+    let Message { context, source, tag, .. } = message;
+    match (Envelope { context, source, tag }).sender_of_part() {
+        Some(source) => Message { context: context & !1, source, ..message },
+        None => message,
+    }
+}
+
 /// A message was posted.
 #[cold]
 pub fn sent(node: &NodeMemory, to: Peer, message: Message) {
     if let Some(recorder) = recorder() {
-        (recorder.sent)(node.nodes().rank_of(to).map_or(ELSEWHERE, |rank| rank.index() as u32), message);
+        (recorder.sent)(node.nodes().rank_of(to).map_or(ELSEWHERE, |rank| rank.index() as u32), told(message));
     }
 }
 
@@ -60,7 +71,7 @@ pub fn received(context: u32, status: &Status) {
 pub(crate) fn matched(posted: u32, envelope: &Envelope, bytes: u64) {
     if let Some(recorder) = recorder() {
         let Envelope { context, source, tag } = *envelope;
-        (recorder.matched)(posted, Message { bytes, context, source, tag });
+        (recorder.matched)(posted, told(Message { bytes, context, source, tag }));
     }
 }
 
@@ -101,19 +112,60 @@ impl Told {
     }
 }
 
+/// What a persistent collective operation tells each time that it is started.
+#[derive(Clone, Copy, Default)]
+pub struct Kept {
+    bytes: u64,
+    algorithm: Option<&'static str>,
+}
+
+thread_local! {
+    /// What the call of this thread has told that makes a persistent operation.
+    static KEPT: Cell<Kept> = const { Cell::new(Kept { bytes: 0, algorithm: None }) };
+}
+
+/// Whether the function makes a persistent operation, of which nothing happens yet.
+fn only_makes(fun: Fun) -> bool {
+    fun.name().trim_end_matches("_c").ends_with("_init")
+}
+
 /// The call is a collective operation of so many bytes of this rank.
 #[cold]
-pub fn collective(bytes: u64) {
+pub fn collective(fun: Fun, bytes: u64) {
     if let Some(recorder) = recorder() {
-        (recorder.collective)(bytes);
+        if only_makes(fun) {
+            KEPT.set(Kept { bytes, algorithm: None });
+        } else {
+            (recorder.collective)(bytes);
+        }
     }
 }
 
 /// The algorithm of the collective operation.
 #[cold]
-pub fn algorithm(name: &'static str) {
+pub fn algorithm(fun: Fun, name: &'static str) {
     if let Some(recorder) = recorder() {
-        (recorder.algorithm)(name.as_ptr(), name.len());
+        if only_makes(fun) {
+            KEPT.set(Kept { algorithm: Some(name), ..KEPT.get() });
+        } else {
+            (recorder.algorithm)(name.as_ptr(), name.len());
+        }
+    }
+}
+
+/// What the persistent operation will tell that this thread makes.
+pub fn kept() -> Kept {
+    KEPT.take()
+}
+
+/// A persistent operation is started.
+#[cold]
+pub(crate) fn started(kept: Kept) {
+    if let Some(recorder) = recorder() {
+        (recorder.collective)(kept.bytes);
+        if let Some(name) = kept.algorithm {
+            (recorder.algorithm)(name.as_ptr(), name.len());
+        }
     }
 }
 

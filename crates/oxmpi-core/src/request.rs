@@ -7,6 +7,7 @@ use crate::engine::{Engine, Mode, OpId, Outcome, Route};
 use crate::file_tasks::FileAccess;
 use crate::matching::Pattern;
 use crate::partitioned::{Incoming, Outgoing, Receiving, Sending, lock};
+use crate::record::Kept;
 use oxmpi_abi::callbacks::{GrequestCancelFn, GrequestFreeFn, GrequestQueryFn};
 use oxmpi_abi::handle::{self, Comm};
 use oxmpi_abi::{Error, Status};
@@ -152,9 +153,9 @@ pub enum Start {
         buf: Target<'static>,
         expected: Option<Expected>,
     },
-    Collective(Arc<BoundPlan>),
+    Collective(Arc<BoundPlan>, Kept),
     /// A collective operation over a board of its own.
-    OnBoard(Arc<BoardOperation>),
+    OnBoard(Arc<BoardOperation>, Kept),
     Outgoing(Arc<Outgoing>),
     Incoming(Arc<Incoming>),
     /// To or from `MPI_PROC_NULL`.

@@ -1,5 +1,8 @@
 //! A thread's calls. A call within a call, such as one of a callback or of a binding, belongs to the outer one.
 //!
+//! Reading the clock costs more than all the rest. So where many calls in a row were short, some are timed for all, until one is
+//! not short. What waits, moves many bytes or is a collective operation is always timed, from the moment when that is known.
+//!
 //! The sites of a thread are written by it alone, but the bytes that receives get: those are added when a message matches,
 //! perhaps in another thread, so they are atomic.
 
@@ -21,6 +24,15 @@ const THREADS: usize = 64;
 /// Pairs of functions and algorithms that a thread tells apart.
 const ALGORITHMS: usize = 256;
 
+/// So many short calls of a place in a row are timed before some are timed for all.
+const TIMED: u32 = 64;
+/// A call of fewer ticks is short: half a microsecond or more.
+const SHORT: u64 = 2048;
+/// At least so many calls follow without a look at the clock, and at most twice as many.
+const UNTIMED: u64 = 8;
+/// A call that moves so many bytes is timed.
+const MANY_BYTES: u64 = 4096;
+
 #[derive(Default)]
 pub struct Site {
     /// The return address of the call, 0 for the sum of what found no place.
@@ -33,6 +45,14 @@ pub struct Site {
     pub longest: u64,
     /// The program may end after such a call.
     is_last: bool,
+    /// Not each call must be timed.
+    may_skip: bool,
+    /// Short calls in a row, at most [`TIMED`].
+    short: u32,
+    /// So many calls are not timed now.
+    skip: u32,
+    /// Calls that were not timed, for which the next one stands.
+    untimed: u64,
 }
 
 pub struct Algorithm {
@@ -63,7 +83,10 @@ pub struct Thread {
     /// The frame of the call that the thread is in, or 0.
     frame: u64,
     site: u32,
+    /// 0 while the call is not timed.
     begin: u64,
+    /// The call does more than a short one.
+    is_noticed: bool,
     waited: u64,
     /// When it began to wait, or 0.
     waits: u64,
@@ -86,6 +109,7 @@ impl Thread {
             frame: 0,
             site: 0,
             begin: 0,
+            is_noticed: false,
             waited: 0,
             waits: 0,
             algorithm: None,
@@ -120,7 +144,30 @@ impl Thread {
         self.waits = 0;
         self.bytes = 0;
         self.algorithm = None;
-        self.begin = ticks();
+        self.is_noticed = false;
+        let skip = &mut self.sites[site as usize].skip;
+        if *skip == 0 {
+            self.begin = ticks();
+        } else {
+            *skip -= 1;
+            self.begin = 0;
+        }
+    }
+
+    /// The call does more than a short one: it is timed from now on, if it was not.
+    fn notice(&mut self) {
+        self.is_noticed = true;
+        if self.begin == 0 {
+            self.begin = ticks();
+        }
+    }
+
+    /// The call moves so many bytes.
+    fn moves(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if bytes >= MANY_BYTES {
+            self.notice();
+        }
     }
 
     fn new_site(&mut self, at: usize, caller: u64, function: u32) -> u32 {
@@ -129,7 +176,8 @@ impl Thread {
         }
         self.index[at] = self.sites.len() as u16;
         let is_last = finish::IS_LAST[function as usize];
-        self.sites.push(Site { caller, function, is_last, ..Site::default() });
+        let may_skip = !is_last && !self.traces;
+        self.sites.push(Site { caller, function, is_last, may_skip, ..Site::default() });
         self.sites.len() as u32 - 1
     }
 
@@ -309,19 +357,34 @@ fn enter_slowly(number: u32, caller: u64, frame: u64) -> Next {
 /// # Safety
 /// `thread` is what `enter` has given for this call, in the same thread.
 pub unsafe extern "C" fn leave(thread: *mut Thread) {
-    let end = ticks();
     // SAFETY: it is this thread's own, stays where it is, and no reference of it lives.
     let thread = unsafe { &mut *thread };
-    let (ticks, waited) = (end.saturating_sub(thread.begin), thread.waited);
     let site = &mut thread.sites[thread.site as usize];
     site.count += 1;
-    site.ticks += ticks;
-    site.waited += waited;
-    site.longest = site.longest.max(ticks);
     if thread.bytes > 0 {
         site.bytes.fetch_add(thread.bytes, Relaxed);
     }
     thread.frame = 0;
+    if thread.begin == 0 {
+        site.untimed += 1;
+        return;
+    }
+    let end = ticks();
+    let (ticks, waited) = (end.saturating_sub(thread.begin), thread.waited);
+    site.ticks += ticks;
+    site.waited += waited;
+    site.longest = site.longest.max(ticks);
+    if ticks >= SHORT || thread.is_noticed {
+        (site.short, site.skip) = (0, 0);
+    } else {
+        site.ticks += ticks * std::mem::take(&mut site.untimed);
+        if site.short < TIMED {
+            site.short += 1;
+        } else if site.may_skip {
+            // Not always the same number: the program's calls may have a rhythm.
+            site.skip = (UNTIMED + (end >> 4) % UNTIMED) as u32;
+        }
+    }
     if site.is_last || thread.traces || thread.algorithm.is_some() {
         conclude(thread, ticks);
     }
@@ -366,7 +429,7 @@ extern "C" fn sent(to: u32, message: Message) {
     });
     let Some(thread) = own() else { return };
     if !message.is_internal() {
-        thread.bytes = thread.bytes.saturating_add(message.bytes);
+        thread.moves(message.bytes);
     }
     if let Some(flow) = flow {
         // A short message is told after it has gone: it was not sent before the call began.
@@ -385,6 +448,11 @@ extern "C" fn matched(posted: u32, message: Message) {
         // SAFETY: `posted` has given the number of a site that there was, sites stay where they are, and this field is atomic.
         unsafe { (*sites.add((posted & 0xffff) as usize)).bytes.fetch_add(message.bytes, Relaxed) };
     }
+    if message.bytes >= MANY_BYTES
+        && let Some(thread) = own()
+    {
+        thread.notice();
+    }
     if !message.is_internal() && STATE.most_events.load(Relaxed) > 0 {
         let flow = with_messages(|messages| messages.flow(End::Receiver, finish::own_rank(), &message));
         if let (Some(flow), Some(thread)) = (flow, own()) {
@@ -401,14 +469,18 @@ extern "C" fn waits(begins: u32) {
             thread.waited += ticks().saturating_sub(since);
             thread.waits = 0;
         }
-        (_, 0) => thread.waits = ticks(),
+        (_, 0) => {
+            thread.notice();
+            thread.waits = ticks();
+        }
         _ => {}
     }
 }
 
 extern "C" fn collective(bytes: u64) {
     if let Some(thread) = own() {
-        thread.bytes = thread.bytes.saturating_add(bytes);
+        thread.notice();
+        thread.moves(bytes);
     }
 }
 
@@ -416,12 +488,13 @@ extern "C" fn algorithm(name: *const u8, length: usize) {
     // SAFETY: text of the library that lives for ever.
     let name = unsafe { std::str::from_utf8_unchecked(std::slice::from_raw_parts(name, length)) };
     if let Some(thread) = own() {
+        thread.notice();
         thread.algorithm = Some(name);
     }
 }
 
 extern "C" fn accessed(bytes: u64) {
     if let Some(thread) = own() {
-        thread.bytes = thread.bytes.saturating_add(bytes);
+        thread.moves(bytes);
     }
 }

@@ -9,7 +9,7 @@ use oxmpi_check::catalogue::{BUF_RECV, TYPE_MESSAGE};
 use oxmpi_datatype::{Datatype, Signature, Source};
 use oxmpi_transport::NodeMemory;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// What a receive expects, and who hears of its match.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ struct Parts {
     /// While programs are checked.
     checked: Option<Inner>,
     /// Its number for the recorder.
-    posted: Option<u32>,
+    posted: Option<AtomicU32>,
 }
 
 struct Inner {
@@ -50,12 +50,19 @@ impl Expected {
     pub(crate) fn new(datatype: Arc<Datatype>, fun: Fun, comm: String) -> Expected {
         let (state, hash) = (AtomicU8::new(NEW), AtomicU64::new(0));
         let inner = Inner { datatype, fun: Some(fun), comm, state, hash };
-        Expected(Arc::new(Parts { checked: Some(inner), posted: record::posted() }))
+        Expected(Arc::new(Parts { checked: Some(inner), posted: record::posted().map(AtomicU32::new) }))
     }
 
     /// A receive that is only recorded.
     pub(crate) fn recorded() -> Expected {
-        Expected(Arc::new(Parts { checked: None, posted: record::posted() }))
+        Expected(Arc::new(Parts { checked: None, posted: record::posted().map(AtomicU32::new) }))
+    }
+
+    /// A persistent receive is started by the call of this thread.
+    pub(crate) fn started(&self) {
+        if let (Some(posted), Some(number)) = (&self.0.posted, record::posted()) {
+            posted.store(number, Relaxed);
+        }
     }
 
     /// The receive has got a request; with `is_over`, its message is here.
@@ -103,8 +110,8 @@ impl Expected {
     /// Compares the types of a message and of the receive that it has matched, and tells the recorder.
     #[cold]
     pub(crate) fn compare(&self, node: &NodeMemory, envelope: &Envelope, bytes: u64, sent: Signature) {
-        if let Some(posted) = self.0.posted {
-            record::matched(posted, envelope, bytes);
+        if let Some(posted) = &self.0.posted {
+            record::matched(posted.load(Relaxed), envelope, bytes);
         }
         let Some(Inner { datatype, fun, comm, .. }) = &self.0.checked else { return };
         if !sent.is_comparable() {

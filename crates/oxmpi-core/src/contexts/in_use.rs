@@ -28,8 +28,8 @@ impl Process {
         let starts = |start: &Start| match start {
             Start::Send { route, .. } | Start::Buffered { route, .. } => ours(route.context),
             Start::Recv { pattern, .. } => ours(pattern.context),
-            Start::Collective(bound_plan) => ours(bound_plan.context()),
-            Start::OnBoard(operation) => ours(operation.context()),
+            Start::Collective(bound_plan, _) => ours(bound_plan.context()),
+            Start::OnBoard(operation, _) => ours(operation.context()),
             Start::Outgoing(plan) => plan.context().is_some_and(ours),
             Start::Incoming(plan) => ours(plan.context()),
             Start::Nothing(_) => false,

@@ -5,6 +5,7 @@ use crate::buffer::BufferPool;
 use crate::check;
 use crate::comm::Comm;
 use crate::engine::{Engine, OpId, Outcome, Route};
+use crate::record;
 use crate::request::{Active, Body, Plain, PoolId, Request, Start};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
@@ -75,10 +76,19 @@ impl Process {
                 done()
             }
             Start::Recv { pattern, buf, expected } => {
+                if let Some(expected) = expected {
+                    expected.started();
+                }
                 Active::Recv(self.post_recv(*pattern, buf.clone(), expected.clone()))
             }
-            Start::Collective(bound_plan) => Active::Promise(self.perform_later(Arc::clone(bound_plan))),
-            Start::OnBoard(operation) => Active::Promise(self.start_kept(operation)?),
+            Start::Collective(bound_plan, kept) => {
+                record::started(*kept);
+                Active::Promise(self.perform_later(Arc::clone(bound_plan)))
+            }
+            Start::OnBoard(operation, kept) => {
+                record::started(*kept);
+                Active::Promise(self.start_kept(operation)?)
+            }
             Start::Outgoing(plan) => Active::Sending(Box::new(plan.start())),
             Start::Incoming(plan) => {
                 let started = Arc::new(Mutex::new(plan.start()));

@@ -590,7 +590,8 @@ fn keep(
     let calls = &mut guard.comm_mut(comm)?.calls;
     calls.count(check.call());
     calls.by_messages(check.call().word());
-    let start = Start::OnBoard(guard.keep_on_board(comm, root, work(), way, board)?);
+    let operation = guard.keep_on_board(comm, root, work(), way, board)?;
+    let start = Start::OnBoard(operation, record::kept());
     let body = Body::Persistent(Box::new(start), None);
     Ok(Some(Request(guard.requests.insert(Made { comm, body }))))
 }
@@ -598,7 +599,7 @@ fn keep(
 /// Explains and records which algorithm the ranks will use on a board.
 #[cold]
 fn explain_way(call: &Call, guard: &Guard, comm: Comm, shape: &Shape) {
-    record::algorithm(shape.choose().take.describe());
+    record::algorithm(call.fun, shape.choose().take.describe());
     if let Some(speaker) = guard.comms.get(comm).and_then(|comm| comm.speaker()) {
         let rule = shape.choose();
         speaker.say(call.fun.name(), rule.why, || shape.describe(rule));

@@ -115,7 +115,7 @@ impl<'c, 'l> Checked<'c, 'l> {
 
     /// A call in which all that was looked at is what this rank gives or gets.
     fn note(self, root: i32, op: u16, data: Data) {
-        record::collective(self.bytes.get());
+        record::collective(self.call.fun, self.bytes.get());
         self.note_blocks(root, op, data, Vec::new(), BTreeMap::new());
     }
 
@@ -236,7 +236,7 @@ pub(super) unsafe fn neighbors(
         // SAFETY: this function's own condition.
         unsafe { used::among_neighbors(call, &mut checked.guard, mode, &neighbors, (send, recv)) };
     }
-    record::collective(checked.bytes.get());
+    record::collective(call.fun, checked.bytes.get());
     let given = neighbors.outgoing.iter().enumerate().map(|(at, peer)| (*peer, given[if sends_one { 0 } else { at }]));
     let sent = by_peer(given);
     let expected = by_peer(neighbors.incoming.iter().copied().zip(taken));
@@ -349,7 +349,7 @@ pub(super) unsafe fn gatherv(
     } else {
         sent.push((root as u32, checked.block(send)?));
     }
-    record::collective(checked.bytes.get());
+    record::collective(call.fun, checked.bytes.get());
     checked.note_blocks(root, NO_OPERATION, Data::NONE, sent, expected);
     Some(())
 }
@@ -377,7 +377,7 @@ pub(super) unsafe fn scatterv(
     } else {
         expected.insert(root as u32, checked.block(recv)?);
     }
-    record::collective(checked.bytes.get());
+    record::collective(call.fun, checked.bytes.get());
     checked.note_blocks(root, NO_OPERATION, Data::NONE, sent, expected);
     Some(())
 }
@@ -396,7 +396,7 @@ pub(super) unsafe fn allgatherv(call: &Call, mode: Mode, send: &Block, recv: &Bl
     } else {
         checked.block(send)?
     };
-    record::collective(checked.bytes.get());
+    record::collective(call.fun, checked.bytes.get());
     let everybody = (0..checked.size as u32).map(|rank| (rank, own)).collect();
     let expected = number(checked.blocks(&counts, recv.datatype)?).collect();
     checked.note_blocks(NOBODY, NO_OPERATION, Data::NONE, everybody, expected);
@@ -414,7 +414,7 @@ pub(super) unsafe fn alltoallv(call: &Call, mode: Mode, send: &Blocks, recv: &Bl
     // SAFETY: this function's own condition.
     let (out, into) = unsafe { (checked.counts(given.counts)?, checked.counts(recv.counts)?) };
     let sent = number(checked.blocks(&out, given.datatype)?).collect();
-    record::collective(checked.bytes.get());
+    record::collective(call.fun, checked.bytes.get());
     let expected = number(checked.blocks(&into, recv.datatype)?).collect();
     checked.note_blocks(NOBODY, NO_OPERATION, Data::NONE, sent, expected);
     Some(())
@@ -442,7 +442,7 @@ pub(super) unsafe fn alltoallw(call: &Call, mode: Mode, send: &Mixed, recv: &Mix
         counts.iter().enumerate().map(one).collect()
     };
     let sent = number(blocks(given)?).collect();
-    record::collective(checked.bytes.get());
+    record::collective(call.fun, checked.bytes.get());
     let expected = number(blocks(recv)?).collect();
     checked.note_blocks(NOBODY, NO_OPERATION, Data::NONE, sent, expected);
     Some(())

@@ -5,6 +5,7 @@ use oxmpi_abi::constants::MPI_INFO_NULL;
 use oxmpi_abi::handle::{Comm, Info, Request};
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::collective::BoundPlan;
+use oxmpi_core::record;
 use oxmpi_core::request::{Active, Body, Request as Made, Start};
 use oxmpi_core::wait::mismatch::MismatchCheck;
 use std::sync::Arc;
@@ -56,7 +57,7 @@ impl Mode {
                 Ok(Some(guard.once(comm, Active::Promise(promise))))
             }
             Mode::Persistent(_) => {
-                let body = Body::Persistent(Box::new(Start::Collective(bound_plan)), None);
+                let body = Body::Persistent(Box::new(Start::Collective(bound_plan, record::kept())), None);
                 Ok(Some(Request(guard.requests.insert(Made { comm, body }))))
             }
         }

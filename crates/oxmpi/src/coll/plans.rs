@@ -22,7 +22,7 @@ use std::sync::Arc;
 fn within(call: &Call, shape: &CollShape, operation: &Operation, unit: usize) -> Arc<Plan> {
     let unit = unit as u64;
     if check::records() {
-        record::algorithm(asked(shape, operation, unit).choose().take.describe());
+        record::algorithm(call.fun, asked(shape, operation, unit).choose().take.describe());
     }
     // With OXMPI_EXPLAIN every call is explained, so no plan is kept.
     if shape.speaker.is_some() {
@@ -113,7 +113,7 @@ fn counted(call: &Call, shape: &CollShape, counted: Counted, units: UnitBytes) -
         return within(call, shape, &counted.operation(), 1).into();
     }
     if check::records() {
-        record::algorithm(rule.take.describe());
+        record::algorithm(call.fun, rule.take.describe());
     }
     if let Some(speaker) = &shape.speaker {
         speaker.say(call.fun.name(), rule.why, || asked.describe(rule));
