@@ -9,6 +9,10 @@ use oxmpi_abi::functions::Fun;
 use oxmpi_abi::handle::{Comm, Errhandler};
 use std::ffi::c_int;
 use std::io::Write;
+use std::time::Duration;
+
+/// Time for the program's output to be flushed before an abort.
+const FLUSHING: Duration = Duration::from_secs(1);
 
 /// Passes an error to its handler; returns the code of the call, if the handler returns. A handler may leave with `longjmp`, so
 /// nothing is held then that would have to be dropped.
@@ -103,15 +107,26 @@ pub fn abort(code: c_int) -> ! {
     if let Some(guard) = library::enter_late() {
         guard.engine.node().abort(code);
     }
-    // The program's output is flushed, but no destructor runs: it might wait for the others.
     let status = if code & 0xff == 0 { 1 } else { code & 0xff };
-    flush_fortran(status);
-    // SAFETY: plain calls into the C library.
-    unsafe {
-        libc::fflush(std::ptr::null_mut());
-        // May end this process at once.
-        oxmpi_boot::manager::abort(status, "MPI_Abort or a fatal error");
-        libc::_exit(status)
+    flush(status);
+    // May end this process at once.
+    oxmpi_boot::manager::abort(status, "MPI_Abort or a fatal error");
+    // SAFETY: ends this process.
+    unsafe { libc::_exit(status) }
+}
+
+/// The program's output is flushed, but no destructor runs: it might wait for the others. Another thread of the program may hold a
+/// stream for ever, such as one that reads from a terminal: then what is behind that stream is given up.
+fn flush(status: c_int) {
+    let (done, flushed) = std::sync::mpsc::channel();
+    let flusher = move || {
+        flush_fortran(status);
+        // SAFETY: a plain call into the C library.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        let _ = done.send(());
+    };
+    if std::thread::Builder::new().spawn(flusher).is_ok() {
+        let _ = flushed.recv_timeout(FLUSHING);
     }
 }
 
