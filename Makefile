@@ -143,7 +143,7 @@ tools: stage
 
 # A sample of the test programs in valgrind: no error and no leak.
 valgrind: stage
-	cargo xtask test-programs --prefix $(STAGE) --valgrind pt2pt/sendrecv.c pt2pt/exchange.c pt2pt/fairness.c coll/floats.c rma/put_get.c
+	cargo xtask test-programs --prefix $(STAGE) --valgrind pt2pt/sendrecv.c pt2pt/exchange.c pt2pt/fairness.c coll/floats.c coll/ops_types.c rma/put_get.c
 
 # All test programs that end well in valgrind, at one small size each; takes hours.
 valgrind-all: stage

@@ -65,6 +65,38 @@ static void gap(void)
     MPI_Type_free(&type);
 }
 
+// The last bytes of a long double have no value, alone, in a pair, and in a type of the program; results of reductions have.
+static void padding(void)
+{
+    struct pair {
+        long double value;
+        int index;
+    };
+    enum { COUNT = 5 };
+    MPI_Datatype every_other;
+    MPI_Type_vector(COUNT, 1, 2, MPI_LONG_DOUBLE, &every_other);
+    MPI_Type_commit(&every_other);
+    long double *numbers = malloc(2 * COUNT * sizeof *numbers), *got = malloc(2 * COUNT * sizeof *got);
+    struct pair *pairs = malloc(COUNT * sizeof *pairs);
+    for (int i = 0; i < 2 * COUNT; i++)
+        numbers[i] = rank + 0.5L * i;
+    for (int i = 0; i < COUNT; i++)
+        pairs[i].value = numbers[i], pairs[i].index = i;
+    int to = 1 - rank;
+    MPI_Sendrecv(numbers, 2 * COUNT, MPI_LONG_DOUBLE, to, 1, got, 2 * COUNT, MPI_LONG_DOUBLE, to, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(numbers, 1, every_other, to, 1, got, 1, every_other, to, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv_replace(pairs, COUNT, MPI_LONG_DOUBLE_INT, to, 1, to, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Bcast(numbers, 2 * COUNT, MPI_LONG_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(numbers, got, COUNT, MPI_LONG_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < COUNT; i++)
+        if (got[i] != 2 * numbers[i] || pairs[i].index != i)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Type_free(&every_other);
+    free(numbers);
+    free(got);
+    free(pairs);
+}
+
 // The send buffer, of which rank 0 may leave one byte without a value.
 static char *prepare(int is_defined)
 {
@@ -89,6 +121,8 @@ int main(int argc, char **argv)
     int receives = 0;
     if (strcmp(call, "gap") == 0) {
         gap();
+    } else if (strcmp(call, "padding") == 0) {
+        padding();
     } else if (strcmp(call, "early") == 0) {
         early();
     } else if (strcmp(call, "MPI_Bcast") == 0) {

@@ -9,7 +9,7 @@ use crate::pid::Pid;
 use crate::segment::RankBlock;
 use crate::socket::{self, Interest, Ready, ReadySet};
 use crate::wait::{self, WakeFence};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
@@ -108,7 +108,7 @@ impl Sleeper {
 /// Writes a byte into the pipe of a rank that sleeps there.
 #[cold]
 pub(crate) fn wake(peer: &RankBlock) {
-    static OPENED: OnceLock<Mutex<HashMap<Place, Opened>>> = OnceLock::new();
+    static OPENED: OnceLock<Mutex<BTreeMap<Place, Opened>>> = OnceLock::new();
     let pid = peer.wake_pid.load(Ordering::Acquire);
     let place = (pid, peer.wake_fd.load(Ordering::Relaxed));
     let inode = peer.wake_inode.load(Ordering::Relaxed);

@@ -5,7 +5,7 @@
 //! round of a board.
 
 use oxmpi_base::trust;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -94,7 +94,7 @@ fn speaks(rank: usize) -> bool {
 
 /// Prints a line, unless one with this key was printed.
 fn say(key: String, line: impl FnOnce() -> String) {
-    static SAID: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+    static SAID: LazyLock<Mutex<BTreeSet<String>>> = LazyLock::new(Mutex::default);
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     if said.insert(key) {
         eprintln!("oxmpi: {}", line());

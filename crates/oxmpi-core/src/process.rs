@@ -182,6 +182,7 @@ impl Process {
     pub fn start(single_copy: bool) -> Result<Process> {
         if valgrind::detect() {
             args::forbid_short_paths();
+            oxmpi_datatype::watch_padding();
         }
         thread_checker::detect();
         let mut started_by = (None, false);

@@ -99,7 +99,7 @@ fn room_for(count: u64, ty: &Datatype, room: usize, needs: &str, has: &str) -> R
     }
 }
 
-fn each_run(count: u64, ty: &Datatype, mut f: impl FnMut(&'static Named, isize, i64)) {
+pub(crate) fn each_run(count: u64, ty: &Datatype, mut f: impl FnMut(&'static Named, isize, i64)) {
     if ty.size() == 0 {
         return;
     }

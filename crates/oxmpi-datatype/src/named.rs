@@ -8,6 +8,8 @@
 
 use oxmpi_abi::{Result, bail};
 
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
 use oxmpi_abi::constants::{MPI_DATATYPE_NULL, MPI_LB, MPI_UB};
 
 /// The handle of `MPI_DATATYPE_NULL`; the predefined datatypes are the 255 values after it.
@@ -249,12 +251,12 @@ pub static NAMED: &[Named] = &{
 
 /// Size in bytes by the low byte of the handle; 0 if the value is not a predefined type or is one
 /// with a gap.
-static DENSE: [u8; 256] = {
-    let mut table = [0; 256];
+static DENSE: [AtomicU8; 256] = {
+    let mut table = [const { AtomicU8::new(0) }; 256];
     let mut i = 0;
     while i < NAMED.len() {
         if NAMED[i].size() == NAMED[i].extent() {
-            table[NAMED[i].handle as usize - NULL] = NAMED[i].size() as u8;
+            table[NAMED[i].handle as usize - NULL] = AtomicU8::new(NAMED[i].size() as u8);
         }
         i += 1;
     }
@@ -266,7 +268,13 @@ static DENSE: [u8; 256] = {
 #[inline]
 pub fn dense_size(handle: usize) -> Option<usize> {
     let at = handle.wrapping_sub(NULL);
-    if at < 256 && DENSE[at] != 0 { Some(DENSE[at] as usize) } else { None }
+    let size = DENSE.get(at)?.load(Relaxed);
+    if size != 0 { Some(size.into()) } else { None }
+}
+
+/// From now on the elements of a type are not taken for bytes without gaps.
+pub(crate) fn forget_dense(named: &Named) {
+    DENSE[named.handle as usize - NULL].store(0, Relaxed);
 }
 
 /// The table's entry for `handle`.

@@ -2,7 +2,7 @@
 //! the pairs of a value and an index beyond the named ones. The same request returns the same type,
 //! and a type is never freed.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use oxmpi_abi::{Result, bail};
@@ -13,7 +13,7 @@ use crate::named::{Group, NAMED, Named, Scalar, named};
 use oxmpi_abi::constants::{MPI_ERR_ARG, MPI_UNDEFINED};
 
 /// The request.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Real(i32, i32),
     Complex(i32, i32),
@@ -21,7 +21,8 @@ enum Key {
     Pair(u16, u16),
 }
 
-static MADE: Mutex<Option<HashMap<Key, Arc<Datatype>>>> = Mutex::new(None);
+// Not a hash map: valgrind would take the memory of that for lost, because no pointer leads to where it begins.
+static MADE: Mutex<Option<BTreeMap<Key, Arc<Datatype>>>> = Mutex::new(None);
 
 impl Datatype {
     /// The type of `REAL(selected_real_kind(p, r))`; one of the two may be `MPI_UNDEFINED`.

@@ -4,7 +4,7 @@ use crate::check;
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::callers::{CALLERS, callers};
 use oxmpi_base::slots::{Kind, kind_of};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -18,7 +18,7 @@ pub struct Origin {
 
 /// Handles have their kind in them, so one table is enough. Only the entries of live handles mean something: a handle that
 /// is made again has a new entry.
-static ORIGINS: LazyLock<Mutex<HashMap<usize, Origin>>> = LazyLock::new(Mutex::default);
+static ORIGINS: LazyLock<Mutex<BTreeMap<usize, Origin>>> = LazyLock::new(Mutex::default);
 
 /// A call has made an object.
 #[inline(always)]

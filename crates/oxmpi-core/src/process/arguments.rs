@@ -8,7 +8,7 @@ use crate::matching::Pattern;
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle;
-use oxmpi_base::huge;
+use oxmpi_base::{huge, valgrind};
 use oxmpi_datatype::{Region, Signature};
 
 impl Process {
@@ -51,6 +51,9 @@ impl Process {
         let first = address as i128 + found.true_lb();
         if found.size() > 0 && count > 0 && first >= 0 && first < FIRST_ADDRESS as i128 {
             return Err(bad_address(address as usize));
+        }
+        if valgrind::is_on() {
+            oxmpi_datatype::define_padding(address as usize, count as u64, found);
         }
         Ok(Region::typed(address.cast_mut(), count as u64, found))
     }
