@@ -193,7 +193,7 @@ impl Process {
             let table = &self.call_table;
             is_meant(*context) && !table.differed.contains(context) && !table.freed.contains(context)
         };
-        let mut found: BTreeMap<(u32, u32), (String, Option<[u64; CALLERS]>)> = BTreeMap::new();
+        let mut found: BTreeMap<(u32, u32), Missing> = BTreeMap::new();
         for ((context, number), open) in self.call_table.open.iter().filter(|((context, _), _)| is_told(context)) {
             let is_first =
                 self.comm_of(*context).is_some_and(|comm| comm.rank == 0 && (comm.is_first || !comm.is_inter()));
@@ -229,6 +229,9 @@ impl Process {
         file.or_else(|| self.comm_of(context).map(|comm| comm.describe()))
     }
 }
+
+/// What is said about a call that only some ranks have made, and where it was made here.
+type Missing = (String, Option<[u64; CALLERS]>);
 
 /// Those who make a call together.
 struct Members {
