@@ -5,7 +5,6 @@ use oxmpi_abi::constants::{MPI_THREAD_MULTIPLE, MPI_THREAD_SINGLE};
 use oxmpi_core::call::Guard;
 use oxmpi_core::library::Library;
 use oxmpi_core::process::Process;
-use oxmpi_core::settings::{ASYNC_PROGRESS, HUGE_PAGES, SINGLE_COPY};
 use std::ffi::c_int;
 
 pub static LIBRARY: Library = Library::new();
@@ -15,13 +14,8 @@ pub static LIBRARY: Library = Library::new();
 /// A second user requires the lock at all levels except `MPI_THREAD_SINGLE`.
 /// `asks_for_helper`: a thread is to bring forward what is under way; the setting of the process asks for it, too.
 pub fn join(thread_level: c_int, asks_for_helper: bool) -> Result<()> {
-    let joined = LIBRARY.join(|| {
-        oxmpi_base::huge::allow(HUGE_PAGES.is_on());
-        Process::start(SINGLE_COPY.is_on())
-    })?;
-    if asks_for_helper || ASYNC_PROGRESS.is_on() {
-        LIBRARY.begin_helping();
-    }
+    let joined = LIBRARY.join(Process::start_as_set)?;
+    LIBRARY.help_if_asked(asks_for_helper);
     let serialized = thread_level != MPI_THREAD_MULTIPLE && joined.is_first
         || thread_level == MPI_THREAD_SINGLE && !joined.was_locked;
     if serialized {

@@ -12,6 +12,7 @@ use crate::errors::ErrorRegistry;
 use crate::helper::Helper;
 use crate::info::Info;
 use crate::process::Process;
+use crate::settings::ASYNC_PROGRESS;
 use oxmpi_abi::Result;
 use oxmpi_abi::constants::*;
 use oxmpi_abi::functions::Fun;
@@ -234,9 +235,16 @@ impl Library {
         }
     }
 
+    /// Starts the helper thread if the caller or the setting of the process asks for it.
+    pub fn help_if_asked(&'static self, is_asked: bool) {
+        if is_asked || ASYNC_PROGRESS.is_on() {
+            self.begin_helping();
+        }
+    }
+
     /// From now on a helper thread brings forward what is under way while the program computes, until the last user
     /// [leaves](Library::leave). Whether there is one: the system may refuse it.
-    pub fn begin_helping(&'static self) -> bool {
+    fn begin_helping(&'static self) -> bool {
         let mut users = locked(&self.users);
         if !users.helped {
             if !self.entry.is_locking() {

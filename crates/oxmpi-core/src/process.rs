@@ -26,6 +26,7 @@ use crate::pending_comm::PendingComm;
 use crate::ranks::Ranks;
 use crate::request::{Body, Promise, Request};
 use crate::resting::Published;
+use crate::settings::{HUGE_PAGES, SINGLE_COPY};
 use crate::votes::{OldPlace, Vote, VoteMail};
 use crate::wait::debugger::wait_for_debugger;
 use crate::window::Win;
@@ -35,7 +36,7 @@ use oxmpi_abi::{Error, Result, bail};
 use oxmpi_base::address::JobId;
 use oxmpi_base::ids::{Peer, Rank, WorldRank};
 use oxmpi_base::slots::{Kind, SlotTable};
-use oxmpi_base::{lifeline, limits, thread_checker, valgrind};
+use oxmpi_base::{huge, lifeline, limits, thread_checker, valgrind};
 use oxmpi_boot::apps::ProcessSet;
 use oxmpi_boot::names::Names;
 use oxmpi_boot::{Member, Start as Boot};
@@ -177,6 +178,12 @@ pub struct Process {
 }
 
 impl Process {
+    /// Joins the job of this process, as the settings say.
+    pub fn start_as_set() -> Result<Process> {
+        huge::allow(HUGE_PAGES.is_on());
+        Process::start(SINGLE_COPY.is_on())
+    }
+
     /// Joins the job of this process. `single_copy`: use single copies between processes, if the
     /// kernel allows them.
     pub fn start(single_copy: bool) -> Result<Process> {

@@ -5,7 +5,7 @@ use super::world::flush_and_leave;
 use crate::args::{Out, OutText};
 use crate::call::{Call, On};
 use crate::library::{self, LIBRARY};
-use oxmpi::comm::hints::{MEMORY_KINDS, memory_kinds};
+use oxmpi::comm::hints::{ASYNC_PROGRESS, MEMORY_KINDS, memory_kinds};
 use oxmpi_abi::constants::*;
 use oxmpi_abi::handle::{Errhandler, Info as InfoHandle, Session};
 use oxmpi_abi::{Result, bail};
@@ -16,9 +16,6 @@ use oxmpi_core::request::PoolId;
 use oxmpi_core::wait::waiting::Receivers;
 use std::cell::Cell;
 use std::ffi::c_int;
-
-/// The key of an info object with which a session asks for asynchronous progress.
-const ASYNC_PROGRESS: &str = "oxmpi_async_progress";
 
 const LEVELS: [(&str, c_int); 4] = [
     ("MPI_THREAD_SINGLE", MPI_THREAD_SINGLE),

@@ -25,6 +25,9 @@ const ASSERTED_KINDS: &str = "mpi_assert_memory_alloc_kinds";
 /// The memory that an object or a session supports.
 pub const MEMORY_KINDS: &str = "mpi_memory_alloc_kinds";
 
+/// With this key a session asks for asynchronous progress, and hears whether it has it.
+pub const ASYNC_PROGRESS: &str = "oxmpi_async_progress";
+
 /// Takes the hints that are known and valid for an object of that session, or of the world; drops
 /// the rest.
 pub fn update(library: &Library, hints: &mut Info, given: &Info, session: Option<Session>) -> Result<()> {
