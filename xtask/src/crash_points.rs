@@ -338,7 +338,7 @@ impl Bench {
             None => format!("did not end within {} s; it was:\n{running}", LIMIT.as_secs()),
             Some(_) if !left.is_empty() => format!("left processes behind:\n{}", processes::describe(&left)),
             // Who dies after the last operation has told its end, or dies between it and its words.
-            Some(status) if !status.success() && !(status.code() == Some(137) && survived == RANKS - 1) => {
+            Some(status) if !(status.success() || status.code() == Some(137) && survived == RANKS - 1) => {
                 format!("{status}")
             }
             Some(_) if !(RANKS - died..=RANKS - died + 1).contains(&survived) => {
