@@ -9,14 +9,14 @@ use crate::addresses::long;
 use crate::callbacks::Code;
 use crate::entry::*;
 use crate::handles::FortranHandle;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::mem::transmute;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// All boxes, to distinguish them from pointers of C.
-static BOXES: LazyLock<Mutex<HashSet<usize>>> = LazyLock::new(Mutex::default);
+static BOXES: LazyLock<Mutex<BTreeSet<usize>>> = LazyLock::new(Mutex::default);
 
-fn boxes() -> MutexGuard<'static, HashSet<usize>> {
+fn boxes() -> MutexGuard<'static, BTreeSet<usize>> {
     BOXES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

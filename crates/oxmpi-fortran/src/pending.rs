@@ -6,13 +6,13 @@
 
 use crate::c_names::*;
 use crate::section::Scratch;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::mem::forget;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-static TABLE: LazyLock<Mutex<HashMap<Request, Operation>>> = LazyLock::new(Mutex::default);
+static TABLE: LazyLock<Mutex<BTreeMap<Request, Operation>>> = LazyLock::new(Mutex::default);
 
 struct Operation {
     /// Dropping it stores the received data.
@@ -21,7 +21,7 @@ struct Operation {
     is_active: bool,
 }
 
-fn table() -> MutexGuard<'static, HashMap<Request, Operation>> {
+fn table() -> MutexGuard<'static, BTreeMap<Request, Operation>> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -29,7 +29,7 @@ pub struct Status([c_int; STATUS]);
 macro_rules! handles {
     ($($name:ident $raw:ty)*) => {$(
         #[repr(transparent)]
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub struct $name(pub $raw);
 
         impl Handle for $name {
