@@ -154,6 +154,8 @@ pub enum Kind {
     ReduceScatter,
     Scan,
     Exscan,
+    /// The operations among the neighbours of a topology.
+    Neighbors,
 }
 
 /// How the ranks of several nodes work together.
@@ -377,7 +379,7 @@ impl Kind {
     pub const COUNT: usize = Kind::ALL.len();
 
     /// All kinds, each at its place.
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 16] = [
         Kind::Barrier,
         Kind::Bcast,
         Kind::Gather,
@@ -393,6 +395,7 @@ impl Kind {
         Kind::ReduceScatter,
         Kind::Scan,
         Kind::Exscan,
+        Kind::Neighbors,
     ];
 
     pub fn name(self) -> &'static str {
@@ -412,6 +415,7 @@ impl Kind {
             Kind::ReduceScatter => "reduce_scatter",
             Kind::Scan => "scan",
             Kind::Exscan => "exscan",
+            Kind::Neighbors => "neighbours",
         }
     }
 
@@ -420,7 +424,7 @@ impl Kind {
         match self {
             Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall => Some("a block"),
             // Each block has a size of its own, on a board and over nodes.
-            Kind::Barrier | Kind::Gatherv | Kind::Scatterv | Kind::Alltoallv => None,
+            Kind::Barrier | Kind::Gatherv | Kind::Scatterv | Kind::Alltoallv | Kind::Neighbors => None,
             _ => Some("in all"),
         }
     }

@@ -14,13 +14,17 @@ pub enum Edges {
     Opposite,
 }
 
+/// The places of the blocks to be received, in the order in which their senders send them.
+pub fn arrivals(incoming: usize, edges: Edges) -> impl Iterator<Item = usize> {
+    // Both neighbours of a dimension change places; a last one without a partner stays.
+    (0..incoming).map(move |place| if edges == Edges::Opposite && place ^ 1 < incoming { place ^ 1 } else { place })
+}
+
 /// Every form of the neighbourhood allgather ([`Blocks::Whole`] as `send`) and alltoall. Without a
 /// neighbour (at a border), its block is neither sent nor written.
 pub fn exchange(incoming: &[Option<u32>], outgoing: &[Option<u32>], edges: Edges, send: Blocks, recv: Blocks) -> Plan {
     let mut plan = Plan::default();
-    for i in 0..incoming.len() {
-        // Both neighbours of a dimension change places; a last one without a partner stays.
-        let i = if edges == Edges::Opposite && i ^ 1 < incoming.len() { i ^ 1 } else { i };
+    for i in arrivals(incoming.len(), edges) {
         if let Some(from) = incoming[i] {
             plan.recv(from, recv.at(Region::Recv, i as u32));
         }

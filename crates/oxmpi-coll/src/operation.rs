@@ -307,6 +307,7 @@ fn algorithms(kind: Kind) -> &'static [Algorithm] {
         Kind::Allgatherv => &[Linear, Ring, Bruck],
         Kind::Alltoall => &[Linear, Batched, Pairwise, Bruck],
         Kind::Alltoallv => &[Linear, Batched, Pairwise],
+        Kind::Neighbors => &[Linear],
         Kind::Reduce => &[Binomial, Halving, Chain],
         Kind::Allreduce => &[Doubling, Halving, Ring],
         Kind::ReduceScatter => &[Halving, Pairwise],

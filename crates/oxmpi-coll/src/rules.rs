@@ -144,6 +144,7 @@ const SAME_BITS: &str = "operands are combined in the order of the blocking oper
 const CHAIN_KEEPS: &str = "every piece stays in the caches, and all ranks compute at the same time";
 const FEW_BETWEEN: &str = "one rank of each node speaks for it, so that the fewest messages go between nodes";
 const SHORT_ONES: &str = "blocks up to this length go between nodes in one message, longer ones straight";
+const APART_AFTERWARDS: &str = "short blocks take one round together, and long ones follow";
 const ALL_LINKS: &str = "every rank moves a part between nodes, so that all links and CPUs work";
 const EIGHT: &str = "more long messages to one node would only wait for each other in its link";
 
@@ -183,6 +184,7 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Gather, ANY, Bytes::Any, Linear, STRAIGHT),
     on_board(Kind::Gatherv, TWO, UpTo(8 * KIB), Pieces, TWO_COPIES),
     on_board(Kind::Gatherv, (3, ANY), UpTo(64 * KIB), Pieces, TWO_COPIES),
+    in_background(Kind::Gatherv, ALL, Bytes::Any, Pieces, APART_AFTERWARDS),
     over_nodes(Kind::Gatherv, ANY, UpTo(16 * KIB), Leaders, SHORT_ONES),
     over(Kind::Gatherv, ANY, Bytes::Any, Batched, EIGHT),
     row(Kind::Gatherv, ANY, Bytes::Any, Linear, ONE_WAY),
@@ -198,6 +200,8 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Scatter, ANY, Bytes::Any, Linear, STRAIGHT),
     on_board(Kind::Scatterv, TWO, UpTo(32 * KIB), Pieces, TWO_COPIES),
     on_board(Kind::Scatterv, (3, ANY), UpTo(8 * KIB), Pieces, "the root copies into its staging buffer for all others"),
+    on_board(Kind::Scatterv, TWO, Between(32 * KIB, 768 * KIB), Direct, AT_ONCE).if_all(DIRECT),
+    in_background(Kind::Scatterv, ALL, Bytes::Any, Pieces, APART_AFTERWARDS),
     over_nodes(Kind::Scatterv, ANY, UpTo(16 * KIB), Leaders, SHORT_ONES),
     row(Kind::Scatterv, ANY, Bytes::Any, Linear, ONE_WAY),
     // ---- allgather
@@ -224,6 +228,16 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Allgather, 64, Bytes::Any, Ring, BYTES_COUNT),
     row(Kind::Allgather, ANY, UpTo(32 * KIB), Bruck, FEW_MESSAGES),
     row(Kind::Allgather, ANY, Bytes::Any, Ring, BYTES_COUNT),
+    on_board(Kind::Allgatherv, TWO, UpTo(8 * KIB), Pieces, TWO_COPIES),
+    on_board(Kind::Allgatherv, TWO, Bytes::Any, Direct, ONE_COPY).if_all(DIRECT),
+    on_board(
+        Kind::Allgatherv,
+        (3, ANY),
+        UpTo(64 * KIB),
+        Pieces,
+        "one copy into the staging buffer serves all other ranks",
+    ),
+    in_background(Kind::Allgatherv, ALL, UpTo(64 * KIB), Pieces, APART_AFTERWARDS),
     over_nodes(Kind::Allgatherv, ANY, UpTo(256 * KIB), Leaders, FEW_BETWEEN),
     over_nodes(Kind::Allgatherv, ANY, Bytes::Any, Slices, ALL_LINKS),
     row(Kind::Allgatherv, ANY, UpTo(256 * KIB), Bruck, FEW_MESSAGES),
@@ -268,6 +282,9 @@ pub(crate) const TABLE: &[Rule] = &[
         Pairwise,
         "one partner at a time keeps long blocks from waiting for each other",
     ),
+    on_board(Kind::Alltoallv, ALL, UpTo(8 * KIB), Pieces, APART_AFTERWARDS),
+    on_board(Kind::Alltoallv, ALL, Bytes::Any, Direct, ONE_COPY).if_all(DIRECT),
+    in_background(Kind::Alltoallv, ALL, Bytes::Any, Pieces, APART_AFTERWARDS),
     over_nodes(Kind::Alltoallv, ANY, UpTo(2 * KIB), Leaders, SHORT_ONES).if_all(Facts::APART),
     over(Kind::Alltoallv, ANY, Bytes::Any, Batched, EIGHT).if_all(Facts::APART),
     row(Kind::Alltoallv, 64, Bytes::Any, Linear, STRAIGHT).if_all(Facts::APART),
@@ -339,4 +356,9 @@ pub(crate) const TABLE: &[Rule] = &[
     row(Kind::Exscan, ANY, UpTo(4 * MIB), Doubling, FEW_MESSAGES),
     row(Kind::Exscan, 256, Bytes::Any, Chain, OVERLAP),
     row(Kind::Exscan, ANY, Bytes::Any, Doubling, "a chain of so many ranks takes too long to fill"),
+    // ---- neighbours
+    on_board(Kind::Neighbors, ALL, UpTo(8 * KIB), Pieces, APART_AFTERWARDS),
+    on_board(Kind::Neighbors, ALL, Bytes::Any, Direct, ONE_COPY).if_all(DIRECT),
+    in_background(Kind::Neighbors, ALL, Bytes::Any, Pieces, APART_AFTERWARDS),
+    row(Kind::Neighbors, ANY, Bytes::Any, Linear, STRAIGHT),
 ];

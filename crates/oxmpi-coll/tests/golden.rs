@@ -123,7 +123,7 @@ fn every_shape_has_a_row_and_no_board_spans_nodes() {
     }
 }
 
-const ON_BOARD: [Kind; 13] = [
+const ON_BOARD: [Kind; 16] = [
     Kind::Barrier,
     Kind::Bcast,
     Kind::Gather,
@@ -131,12 +131,15 @@ const ON_BOARD: [Kind; 13] = [
     Kind::Scatter,
     Kind::Scatterv,
     Kind::Allgather,
+    Kind::Allgatherv,
     Kind::Alltoall,
+    Kind::Alltoallv,
     Kind::Reduce,
     Kind::Allreduce,
     Kind::ReduceScatter,
     Kind::Scan,
     Kind::Exscan,
+    Kind::Neighbors,
 ];
 
 /// All that a board may have, and its name.

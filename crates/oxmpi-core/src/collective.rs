@@ -28,6 +28,7 @@ use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_coll::nodes::Question;
 use oxmpi_coll::plan::{Piece, Plan, Region};
 use oxmpi_datatype::{Datatype, OwnedBytes, Region as Memory, Signature, Source, Target};
+use oxmpi_transport::board::{Exchange, Remainder};
 use oxmpi_transport::local;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -267,6 +268,26 @@ impl BoundPlan {
             }
         };
         BoundPlan { plan, stage, send, recv, first: None, temp, answer, reducer: None, packing: None }
+    }
+
+    /// The messages that a round on a board has left of an exchange.
+    pub fn rest_of(exchange: &Exchange, left: &Remainder, stage: Stage) -> BoundPlan {
+        let mut plan = Plan::default();
+        for &index in &left.recvs {
+            plan.recv(exchange.recvs[index].0 as u32, Region::Recv.at(index as u64, 1));
+        }
+        for &index in &left.sends {
+            plan.send(exchange.sends[index].0 as u32, Region::Send.at(index as u64, 1));
+        }
+        let mut sends: Vec<_> = exchange.sends.iter().map(|(_, block)| block.clone()).collect();
+        let mut recvs: Vec<_> = exchange.recvs.iter().map(|(_, block)| block.clone()).collect();
+        if let Some((from, to)) = exchange.own.as_ref().filter(|_| left.own) {
+            // While the others send.
+            plan.copy(Region::Send.at(sends.len() as u64, 1), Region::Recv.at(recvs.len() as u64, 1));
+            sends.push(from.clone());
+            recvs.push(to.clone());
+        }
+        BoundPlan::new(Arc::new(plan), stage, Place::Sources(sends), Place::Targets(recvs), None)
     }
 
     /// What follows this plan, now that it has been performed.

@@ -11,7 +11,7 @@
 //!
 //! Nothing here waits. `oxmpi-transport/src/board/background.rs` performs the runs on the board.
 
-use super::{Background, Stage};
+use super::{Background, BoundPlan, Run, Stage, unequal};
 use crate::board::Board;
 use crate::call_history::CallName;
 use crate::process::Process;
@@ -203,7 +203,14 @@ impl Process {
     ) -> Promise {
         let mut run = board.run(work, way, stage.calls.history);
         let ended = match self.advance_run(&mut board, &mut run, &stage) {
-            Ok(Advance::Ended) => self.kept.clone(),
+            Ok(Advance::Ended) if run.is_complete() => self.kept.clone(),
+            Ok(Advance::Ended) => {
+                let promise = Promise::default();
+                self.put_back(owner, board);
+                self.end_on_board(stage, run, promise.clone());
+                self.progress_runs();
+                return promise;
+            }
             Err(error) => Promise::ended(Some(error)),
             Ok(Advance::Waiting | Advance::Moved) => {
                 let promise = Promise::default();
@@ -236,10 +243,25 @@ impl Process {
             if matches!(advance, Ok(Advance::Waiting | Advance::Moved)) {
                 break;
             }
-            first.promise.end(advance.err());
-            runs.pop_front();
+            let Some(QueuedRun { stage, run, promise }) = runs.pop_front() else { break };
+            match advance {
+                Ok(_) => self.end_on_board(stage, run, promise),
+                Err(error) => promise.end(Some(error)),
+            }
         }
         moved
+    }
+
+    /// The board has done its part of an operation. What it has left goes on as messages.
+    fn end_on_board(&mut self, stage: Stage, run: BoardRun, promise: Promise) {
+        let Some((exchange, left)) = run.end_of_exchange() else { return promise.end(None) };
+        let error = left.differs.map(|differs| unequal(differs.rank as i32, differs.got, differs.expected));
+        if !left.is_some() {
+            return promise.end(error);
+        }
+        let mut run = Run::new(Arc::new(BoundPlan::rest_of(&exchange, &left, stage)));
+        (run.error, run.promise) = (error, Some(promise));
+        self.runs.push(Background::Plan(run));
     }
 
     /// Ends the incomplete operations on boards of a communicator on which no more calls will be

@@ -234,7 +234,10 @@ impl Process {
                 },
                 Background::Board(queue) => {
                     moved |= self.advance_queue(queue);
-                    if !queue.is_over() {
+                    let is_over = queue.is_over();
+                    // Messages that follow what was done on the board.
+                    runs.append(&mut self.runs);
+                    if !is_over {
                         index += 1;
                     } else if let Background::Board(queue) = runs.remove(index) {
                         self.end_queue(*queue, None);

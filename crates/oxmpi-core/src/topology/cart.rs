@@ -84,9 +84,11 @@ impl Cart {
             Ok(dimension) if dimension < self.dims.len() => dimension,
             _ => bail!(MPI_ERR_DIMS, "the direction is {direction}; the grid has {} dimensions", self.dims.len()),
         };
-        let coords = self.coords(rank)?;
+        if !(0..self.size).contains(&rank) {
+            self.coords(rank)?;
+        }
         let (length, stride) = (i64::from(self.dims[dimension]), self.dims[dimension + 1..].iter().product::<i32>());
-        let own = coords[dimension];
+        let own = rank / stride % self.dims[dimension];
         let at = |coord: i64| {
             let coord = if self.periods[dimension] { coord.rem_euclid(length) } else { coord };
             if !(0..length).contains(&coord) {

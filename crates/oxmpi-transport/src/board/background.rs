@@ -6,7 +6,7 @@
 //! `oxmpi-core/src/collective/board.rs` keeps that order. Nothing here waits: a run that cannot
 //! continue says so and is advanced again later.
 
-use super::{CallSignature, Reduction, SharedBoard, Shares, Wait};
+use super::{CallSignature, Exchange, Reduction, Remainder, SharedBoard, Shares, Wait};
 use oxmpi_abi::Result;
 use oxmpi_abi::functions::Fun;
 use oxmpi_base::board::ENTRY_BYTES;
@@ -14,6 +14,7 @@ use oxmpi_base::copy;
 use oxmpi_coll::choose::{Algorithm, BoardWay, Facts, Kind, Shape};
 use oxmpi_coll::tuning::Tuning;
 use oxmpi_datatype::{Source, Target};
+use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 /// An operation with its memory, which stays valid until the operation has ended for the last time.
@@ -65,6 +66,8 @@ pub enum Work {
         exclusive: bool,
         vectors: Vectors,
     },
+    /// [`BoardRun::end_of_exchange`] tells what is left of it.
+    Exchange(Arc<Exchange>),
 }
 
 /// The operands and results of a reduction, both without gaps. In place both are the same memory.
@@ -130,6 +133,10 @@ pub struct BoardRun {
     is_waiting: bool,
     /// Polls in vain in this round.
     looks: u32,
+    /// What an exchange leaves.
+    left: Remainder,
+    /// The round has ended, but others may still copy from our memory.
+    is_lending: bool,
 }
 
 /// The result of advancing a run.
@@ -155,6 +162,8 @@ enum Awaited {
     One(usize),
     /// The ranks before this one.
     Before,
+    /// Those that we receive from in an exchange.
+    Senders,
 }
 
 impl Work {
@@ -171,6 +180,7 @@ impl Work {
             Work::Allreduce(_) => Fun::Iallreduce,
             Work::ReduceScatter { counts: None, .. } => Fun::IreduceScatterBlock,
             Work::ReduceScatter { counts: Some(_), .. } => Fun::IreduceScatter,
+            Work::Exchange(exchange) => exchange.fun,
             Work::Scan { exclusive: false, .. } => Fun::Iscan,
             Work::Scan { exclusive: true, .. } => Fun::Iexscan,
         }
@@ -180,6 +190,7 @@ impl Work {
         let fun = self.fun();
         let computes = |vectors: &Vectors| (Some(vectors.reduction.op), vectors.reduction.bytes());
         match self {
+            Work::Exchange(exchange) => exchange.signature(),
             Work::Barrier => CallSignature::of(fun, None, 0),
             Work::Bcast { root, buf } => CallSignature::rooted(fun, None, *root, buf.len()),
             Work::Gather { root, block, .. } | Work::Scatter { root, block, .. } => {
@@ -199,6 +210,19 @@ impl Work {
 }
 
 impl BoardRun {
+    /// Whether nothing is left to be done or told.
+    pub fn is_complete(&self) -> bool {
+        !self.left.is_some() && self.left.differs.is_none()
+    }
+
+    /// Of an exchange: what it is, and what the board has left of it.
+    pub fn end_of_exchange(self) -> Option<(Arc<Exchange>, Remainder)> {
+        match self.work {
+            Work::Exchange(exchange) => Some((exchange, self.left)),
+            _ => None,
+        }
+    }
+
     /// The piece under way, in bytes or elements: its start and length.
     fn piece(&self) -> (usize, usize) {
         (self.done, self.most.min(self.total - self.done))
@@ -238,7 +262,7 @@ impl SharedBoard {
     /// A run of an operation with this algorithm. `history` as for [`SharedBoard::set_history`].
     pub fn run(&self, work: Work, way: BoardWay, history: u64) -> BoardRun {
         let (total, most) = match &work {
-            Work::Barrier => (0, 1),
+            Work::Barrier | Work::Exchange(_) => (0, 1),
             Work::Bcast { buf, .. } => (buf.len(), self.bcast_piece(buf.len())),
             Work::Gather { block, .. } | Work::Allgather { block, .. } => (*block, self.chunk()),
             Work::Scatter { block, .. } | Work::Alltoall { block, .. } => (*block, self.stride(*block)),
@@ -255,7 +279,22 @@ impl SharedBoard {
         };
         let call = work.signature();
         let (done, second, begun, is_waiting, looks) = (0, false, false, false, 0);
-        BoardRun { work, way, call, history, total, most, done, second, begun, is_waiting, looks }
+        let left = Remainder::default();
+        BoardRun {
+            work,
+            way,
+            call,
+            history,
+            total,
+            most,
+            done,
+            second,
+            begun,
+            is_waiting,
+            looks,
+            left,
+            is_lending: false,
+        }
     }
 
     /// Advances a run as far as possible without waiting. The runs of a board are advanced one
@@ -263,6 +302,9 @@ impl SharedBoard {
     pub fn advance(&mut self, run: &mut BoardRun, wait: &mut impl Wait) -> Result<Advance> {
         let mut advance = Advance::Waiting;
         loop {
+            if run.is_lending {
+                return Ok(if self.has_back(run) { Advance::Ended } else { self.check().map(|()| advance)? });
+            }
             if !run.begun {
                 if !self.has_room(run) {
                     return self.check().map(|()| advance);
@@ -280,10 +322,11 @@ impl SharedBoard {
                 return self.look_for_others(run, wait).map(|()| advance);
             }
             self.end(run, wait)?;
-            if !run.next() {
+            advance = Advance::Moved;
+            run.is_lending = run.left.lends;
+            if !run.is_lending && !run.next() {
                 return Ok(Advance::Ended);
             }
-            advance = Advance::Moved;
         }
     }
 
@@ -308,6 +351,18 @@ impl SharedBoard {
         has_room
     }
 
+    /// Whether nobody copies from our memory any more. If not, whoever finishes the round wakes us.
+    fn has_back(&mut self, run: &mut BoardRun) -> bool {
+        let is_returned = match &run.work {
+            Work::Exchange(exchange) => self.is_returned(exchange),
+            _ => true,
+        };
+        if is_returned == run.is_waiting {
+            self.wait_for_room(run, !is_returned);
+        }
+        is_returned
+    }
+
     #[cold]
     fn wait_for_room(&mut self, run: &mut BoardRun, waits: bool) {
         if run.is_waiting != waits {
@@ -322,6 +377,7 @@ impl SharedBoard {
         let staged = |bytes| if bytes > ENTRY_BYTES { bytes } else { 0 };
         match &run.work {
             Work::Barrier => Some(0),
+            Work::Exchange(exchange) => self.staged_by(exchange),
             Work::Bcast { root, .. } => (*root == me).then(|| staged(length)),
             Work::Gather { root, .. } => (*root != me).then(|| staged(length)),
             Work::Scatter { root, .. } => (*root == me).then(|| staged(length * ranks)),
@@ -340,6 +396,8 @@ impl SharedBoard {
             Work::Bcast { root, .. } | Work::Scatter { root, .. } => Awaited::One(*root),
             Work::Gather { root, .. } | Work::Reduce { root, .. } if *root != me => Awaited::Nobody,
             Work::Scan { .. } => Awaited::Before,
+            Work::Exchange(exchange) if exchange.is_among_all() => Awaited::All,
+            Work::Exchange(_) => Awaited::Senders,
             _ => Awaited::All,
         }
     }
@@ -351,7 +409,18 @@ impl SharedBoard {
             Awaited::All => self.member.have_arrived(self.others()),
             Awaited::One(rank) => self.member.has_arrived(rank),
             Awaited::Before => self.member.have_arrived(0..self.rank()),
+            Awaited::Senders => self.member.have_arrived(self.senders(run)),
         }
+    }
+
+    /// The other ranks that we receive from in an exchange.
+    fn senders<'a>(&self, run: &'a BoardRun) -> impl Iterator<Item = usize> + use<'a> {
+        let me = self.rank();
+        let recvs = match &run.work {
+            Work::Exchange(exchange) => &exchange.recvs[..],
+            _ => &[],
+        };
+        recvs.iter().map(|(rank, _)| *rank).filter(move |rank| *rank != me)
     }
 
     /// Others have not arrived yet: an error if they never will.
@@ -367,19 +436,24 @@ impl SharedBoard {
         }
         let (first, last) = match self.awaited(run) {
             Awaited::Nobody => (0, 0),
-            Awaited::All => (0, self.ranks()),
+            Awaited::All | Awaited::Senders => (0, self.ranks()),
             Awaited::One(rank) => (rank, rank + 1),
             Awaited::Before => (0, self.rank()),
         };
-        match (first..last).find(|&rank| rank != self.rank() && self.differs(rank)) {
+        let is_awaited = |rank: usize| match &run.work {
+            Work::Exchange(_) => self.senders(run).any(|sender| sender == rank),
+            _ => rank != self.rank(),
+        };
+        match (first..last).find(|&rank| is_awaited(rank) && self.differs(rank)) {
             Some(rank) => Err(self.mismatch(wait, rank)),
             None => Ok(()),
         }
     }
 
-    fn begin(&mut self, run: &BoardRun, wait: &mut impl Wait) -> Result<()> {
+    fn begin(&mut self, run: &mut BoardRun, wait: &mut impl Wait) -> Result<()> {
         let (call, piece) = (run.call, run.piece());
         match &run.work {
+            Work::Exchange(exchange) => self.begin_exchange(wait, call, exchange, &mut run.left),
             Work::Barrier => self.begin_barrier(wait, call),
             Work::Bcast { root, buf } => self.begin_bcast(wait, call, *root, buf, piece),
             Work::Gather { root, send, .. } => self.begin_gather(wait, call, *root, send.as_ref(), piece),
@@ -419,9 +493,10 @@ impl SharedBoard {
     }
 
     /// Ends the round of a run, after all its entries have arrived.
-    fn end(&mut self, run: &BoardRun, wait: &mut impl Wait) -> Result<()> {
+    fn end(&mut self, run: &mut BoardRun, wait: &mut impl Wait) -> Result<()> {
         let (way, piece) = (run.way, run.piece());
         match &run.work {
+            Work::Exchange(exchange) => self.end_exchange(wait, exchange, &mut run.left),
             Work::Barrier => {
                 self.meet_all(wait)?;
                 self.close(wait);

@@ -55,10 +55,16 @@ impl CallSignature {
             Some(
                 Allgather
                     | Iallgather
+                    | Allgatherv
+                    | Iallgatherv
                     | Allreduce
                     | Iallreduce
                     | Alltoall
                     | Ialltoall
+                    | Alltoallv
+                    | Ialltoallv
+                    | Alltoallw
+                    | Ialltoallw
                     | Barrier
                     | Ibarrier
                     | Bcast
@@ -68,6 +74,17 @@ impl CallSignature {
                     | Gather
                     | Gatherv
                     | Igather
+                    | Igatherv
+                    | NeighborAllgather
+                    | IneighborAllgather
+                    | NeighborAllgatherv
+                    | IneighborAllgatherv
+                    | NeighborAlltoall
+                    | IneighborAlltoall
+                    | NeighborAlltoallv
+                    | IneighborAlltoallv
+                    | NeighborAlltoallw
+                    | IneighborAlltoallw
                     | Reduce
                     | Ireduce
                     | ReduceScatter
@@ -79,6 +96,7 @@ impl CallSignature {
                     | Scatter
                     | Scatterv
                     | Iscatter
+                    | Iscatterv
             )
         )
     }
@@ -99,7 +117,7 @@ impl CallSignature {
         let mut words = Vec::new();
         if self.bytes() == MOST_BYTES as u64 {
             words.push(format!("{MOST_BYTES} bytes or more"));
-        } else if !matches!(self.fun(), Some(Fun::Barrier | Fun::Ibarrier | Fun::Gatherv | Fun::Scatterv)) {
+        } else if self.fun().is_some_and(has_one_length) {
             words.push(format!("{} bytes", self.bytes()));
         }
         if self.op() != 0 {
@@ -111,6 +129,36 @@ impl CallSignature {
         }
         format!("{}({})", self.fun().map_or("a collective function", Fun::name), words.join(", "))
     }
+}
+
+/// Whether all ranks name the same length.
+fn has_one_length(fun: Fun) -> bool {
+    use Fun::*;
+    !matches!(
+        fun,
+        Barrier
+            | Ibarrier
+            | Gatherv
+            | Igatherv
+            | Scatterv
+            | Iscatterv
+            | Allgatherv
+            | Iallgatherv
+            | Alltoallv
+            | Ialltoallv
+            | Alltoallw
+            | Ialltoallw
+            | NeighborAllgather
+            | IneighborAllgather
+            | NeighborAllgatherv
+            | IneighborAllgatherv
+            | NeighborAlltoall
+            | IneighborAlltoall
+            | NeighborAlltoallv
+            | IneighborAlltoallv
+            | NeighborAlltoallw
+            | IneighborAlltoallw
+    )
 }
 
 const RULE: &str = "all must make the same calls in the same order";

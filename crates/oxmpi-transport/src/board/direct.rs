@@ -20,7 +20,7 @@ const PUSHES: usize = 6;
 const PIECES: usize = 256 << 10;
 
 /// Dense memory for data: the user's, or our own.
-struct Run {
+pub(super) struct Run {
     base: *mut u8,
     own: Option<OwnedBytes>,
 }
@@ -35,7 +35,7 @@ impl Run {
     }
 
     /// Room for the packed bytes of a buffer; [`Run::put`] stores them there later.
-    fn room_for(buf: &Region) -> Run {
+    pub(super) fn room_for(buf: &Region) -> Run {
         match buf.as_dense() {
             Some(base) => Run { base, own: None },
             None => Run::holding(OwnedBytes::zeroed(buf.len())),
@@ -46,12 +46,12 @@ impl Run {
         Run { base: own.as_ptr(), own: Some(own) }
     }
 
-    fn at(&self, offset: usize) -> *mut u8 {
+    pub(super) fn at(&self, offset: usize) -> *mut u8 {
         self.base.wrapping_add(offset)
     }
 
     /// Copies bytes from offset `at` on to the user's buffer, unless they are already there.
-    fn put(&self, buf: &Target<'_>, at: usize, bytes: usize) {
+    pub(super) fn put(&self, buf: &Target<'_>, at: usize, bytes: usize) {
         if self.own.is_some() {
             // SAFETY: `own` has as many bytes as the target, and the copies into it have ended.
             unsafe { unpack(buf, at, self.at(at), bytes) };

@@ -4,7 +4,7 @@
 //! mod.rs         joining a board, and the building blocks of operations
 //! call.rs        the signature of a call, to detect ranks in different calls
 //! data.rs        broadcast, gather, scatter, allgather, alltoall
-//! uneven.rs      gather and scatter of blocks whose lengths differ
+//! exchange.rs    blocks whose lengths only their two ranks know: vector forms, neighbourhood
 //! reduction.rs   reduce, allreduce, reduce-scatter, scans
 //! parts.rs       long allreduces, with work stealing
 //! direct.rs      long operations: direct copies between the ranks
@@ -22,14 +22,14 @@ mod call;
 mod cpu_balance;
 mod data;
 mod direct;
+mod exchange;
 mod parts;
 mod reduction;
-mod uneven;
 
 pub use background::{Advance, BoardRun, Vectors, Work};
 pub use call::{CallSignature, different_calls, unknown_calls};
+pub use exchange::{Difference, Exchange, Remainder};
 pub use reduction::{Kernel, Reduction, Shares};
-pub use uneven::Delivery;
 
 use oxmpi_abi::Result;
 use oxmpi_base::arena::{Area, Mapping};
@@ -119,7 +119,10 @@ struct Choices {
     scatter: Ways,
     scatterv: Ways,
     allgather: Ways,
+    allgatherv: Ways,
     alltoall: Ways,
+    alltoallv: Ways,
+    neighbors: Ways,
     reduce: Ways,
     allreduce: Ways,
 }
@@ -134,7 +137,10 @@ impl Choices {
             scatter: of(Kind::Scatter),
             scatterv: of(Kind::Scatterv),
             allgather: of(Kind::Allgather),
+            allgatherv: of(Kind::Allgatherv),
             alltoall: of(Kind::Alltoall),
+            alltoallv: of(Kind::Alltoallv),
+            neighbors: of(Kind::Neighbors),
             reduce: of(Kind::Reduce),
             allreduce: of(Kind::Allreduce),
         }

@@ -6,6 +6,8 @@ use oxmpi_base::arena::Arena;
 use oxmpi_base::segment::Segment;
 use std::sync::Arc;
 
+mod exchange;
+
 struct Yield;
 
 impl Wait for Yield {
@@ -345,72 +347,6 @@ fn blocks_of_a_reduce_scatter_may_differ_in_length() {
             }
         });
     }
-}
-
-#[test]
-fn blocks_of_any_length_go_over_the_board_or_as_messages() {
-    const WORDS: [usize; 8] = [0, 1, 2, 5, 6, 100, 1000, 20_000];
-    everybody(3, 16 << 10, |mut board| {
-        let me = board.rank();
-        for step in 0..400u64 {
-            let root = (step % 3) as usize;
-            let words = |rank: usize| WORDS[(step as usize / 3 + 3 * rank) % WORDS.len()];
-            // SAFETY: the vectors below outlive the operations that use these.
-            let target = |words: &Vec<u64>| unsafe { Target::dense(words.as_ptr().cast_mut().cast(), 8 * words.len()) };
-            let filled = |rank: usize| -> Vec<u64> { (0..words(rank)).map(|i| value(step, rank, i)).collect() };
-            let all: Vec<Vec<u64>> = (0..3).map(|rank| vec![0; words(rank)]).collect();
-            let short = |rank: usize| words(rank) < 1000;
-            if me == root {
-                let mut by_message = Vec::new();
-                let tell = |rank, delivery| {
-                    assert_eq!(delivery, Delivery::AsMessage);
-                    by_message.push(rank);
-                };
-                board.take_from_all(&mut Yield, |rank| target(&all[rank]), tell).unwrap();
-                for rank in (0..3).filter(|rank| *rank != me) {
-                    assert_eq!(by_message.contains(&rank), !short(rank), "{step} {rank}");
-                    assert!(!short(rank) || all[rank] == filled(rank), "{step} {rank}");
-                }
-                let all: Vec<Vec<u64>> = (0..3).map(filled).collect();
-                let mut dealt = Vec::new();
-                board
-                    .give_to_all(&mut Yield, |rank| Source::clone(&target(&all[rank])), |rank| dealt.push(rank))
-                    .unwrap();
-                assert!((0..3).filter(|rank| *rank != me).all(|rank| dealt.contains(&rank) != short(rank)), "{step}");
-            } else {
-                let (own, mut got) = (filled(me), vec![0; words(me)]);
-                let expected = if short(me) { Delivery::Done } else { Delivery::AsMessage };
-                assert_eq!(board.give_to_root(&mut Yield, root, &target(&own)).unwrap(), expected);
-                assert_eq!(board.take_from_root(&mut Yield, root, &dense(&mut got)).unwrap(), expected);
-                assert!(!short(me) || got == own, "{step}");
-            }
-        }
-    });
-}
-
-#[test]
-fn blocks_of_another_length_than_expected_are_told() {
-    everybody(2, 16 << 10, |mut board| {
-        for (sent, expected) in [(1, 2), (2, 1), (0, 1), (1, 0), (50, 60), (60, 50)] {
-            let mut words = vec![0u64; 60];
-            if board.rank() == 0 {
-                let mut told = Vec::new();
-                // SAFETY: the vector outlives the operations.
-                let to = |_| unsafe { Target::dense(words.as_ptr().cast_mut().cast(), 8 * expected) };
-                board.take_from_all(&mut Yield, to, |rank, delivery| told.push((rank, delivery))).unwrap();
-                assert_eq!(told, [(1, Delivery::Differs(8 * sent))]);
-                // SAFETY: the vector outlives the operations.
-                let from = |_| unsafe { Source::dense(words.as_ptr().cast_mut().cast(), 8 * sent) };
-                board.give_to_all(&mut Yield, from, |_| unreachable!("all are short")).unwrap();
-            } else {
-                let own = Source::clone(&dense(&mut words[..sent]));
-                assert_eq!(board.give_to_root(&mut Yield, 0, &own).unwrap(), Delivery::Done);
-                let told = board.take_from_root(&mut Yield, 0, &dense(&mut words[..expected])).unwrap();
-                assert_eq!(told, Delivery::Differs(8 * sent));
-            }
-            board.barrier(&mut Yield).unwrap();
-        }
-    });
 }
 
 #[test]

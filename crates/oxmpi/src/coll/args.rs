@@ -66,6 +66,13 @@ impl Block {
         Ok((element, if whole.is_empty() { 0 } else { self.count as u64 }))
     }
 
+    /// One of consecutive blocks, checked.
+    pub(super) fn unit(&self, guard: &Guard, index: usize, written: bool) -> Result<Region> {
+        let extent = extent(guard, self.datatype)?.wrapping_mul(self.count).wrapping_mul(index as i64);
+        let address = self.address.wrapping_byte_offset(extent as isize);
+        Block { address, ..*self }.whole(guard, 1, written)
+    }
+
     pub(super) fn units(&self, guard: &Guard) -> Result<Place> {
         let (base, datatype) = (self.address.cast_mut().cast(), guard.datatype(self.datatype)?);
         // SAFETY: the program keeps the blocks that the call's arguments describe until the operation is complete, and a
@@ -125,6 +132,18 @@ impl Blocks {
             }
         }
         Ok(())
+    }
+
+    /// One block, checked.
+    ///
+    /// # Safety
+    /// The arrays have more entries than `index`, or are null pointers.
+    pub(super) unsafe fn block(&self, guard: &Guard, index: usize, written: bool) -> Result<Region> {
+        check_arrays(1, self.counts, self.displs)?;
+        // SAFETY: the arrays are there and have an entry of this index: this function's own condition.
+        let (count, displ) = unsafe { (self.counts.get(index), self.displs.get(index)) };
+        let offset = displ.wrapping_mul(extent(guard, self.datatype)?);
+        checked_block(guard, index, self.address.wrapping_byte_offset(offset as isize), count, self.datatype, written)
     }
 
     /// The memory of each block.
@@ -209,29 +228,50 @@ impl Mixed {
     /// # Safety
     /// The arrays have as many entries as there are blocks.
     pub(super) unsafe fn blocks(&self, guard: &Guard, blocks: usize, written: bool) -> Result<Vec<Region>> {
-        check_arrays(blocks, self.counts, self.displs)?;
-        if blocks > 0 && self.datatypes.is_null() {
+        // SAFETY: there are as many entries as blocks: this function's own condition.
+        (0..blocks).map(|index| unsafe { self.block(guard, index, written) }).collect()
+    }
+
+    /// One block, checked.
+    ///
+    /// # Safety
+    /// The arrays have more entries than `index`, or are null pointers.
+    pub(super) unsafe fn block(&self, guard: &Guard, index: usize, written: bool) -> Result<Region> {
+        check_arrays(1, self.counts, self.displs)?;
+        if self.datatypes.is_null() {
             bail!(MPI_ERR_ARG, "the argument the array of datatypes is a null pointer");
         }
-        let mut all = Vec::with_capacity(blocks);
-        for index in 0..blocks {
-            // SAFETY: there are as many entries as blocks: this function's own condition.
-            let (count, displ, datatype) =
-                unsafe { (self.counts.get(index), self.displs.get(index), self.datatypes.add(index).read()) };
-            check_count(index, count)?;
-            if count == 0 {
-                guard.datatype(datatype)?;
-                all.push(Region::dense(std::ptr::null_mut(), 0));
-                continue;
-            }
-            let address = self.address.cast::<u8>().wrapping_offset(displ as isize);
-            all.push(if written {
-                guard.target(address, count, datatype)?
-            } else {
-                guard.buffer(address, count, datatype)?
-            });
-        }
-        Ok(all)
+        // SAFETY: the arrays are there and have an entry of this index: this function's own condition.
+        let (count, displ, datatype) =
+            unsafe { (self.counts.get(index), self.displs.get(index), self.datatypes.add(index).read()) };
+        checked_block(guard, index, self.address.wrapping_byte_offset(displ as isize), count, datatype, written)
+    }
+}
+
+/// A block of an operation with a count for each block, checked. One without elements may be anywhere.
+#[inline]
+fn checked_block(
+    guard: &Guard,
+    index: usize,
+    address: *const c_void,
+    count: i64,
+    datatype: Datatype,
+    written: bool,
+) -> Result<Region> {
+    check_count(index, count)?;
+    if count == 0 {
+        guard.datatype(datatype)?;
+        return Ok(Region::dense(std::ptr::null_mut(), 0));
+    }
+    if written { guard.target(address.cast(), count, datatype) } else { guard.buffer(address.cast(), count, datatype) }
+}
+
+/// The extent of a type.
+#[inline]
+fn extent(guard: &Guard, datatype: Datatype) -> Result<i64> {
+    match oxmpi_datatype::dense_size(datatype.0) {
+        Some(size) => Ok(size as i64),
+        None => Ok(guard.datatype(datatype)?.extent() as i64),
     }
 }
 

@@ -347,7 +347,7 @@ const _: () = assert!(SCANS == longest_on_board(Kind::Exscan) as usize, "one lim
 
 /// Our rank and the number of ranks, if there may be a board.
 #[inline]
-pub(super) fn place(guard: &Guard, comm: Comm) -> Option<(usize, usize)> {
+fn place(guard: &Guard, comm: Comm) -> Option<(usize, usize)> {
     let comm = guard.comms.get(comm)?;
     if matches!(comm.board, Board::Refused) { None } else { Some((comm.rank as usize, comm.group.len())) }
 }
@@ -527,7 +527,7 @@ pub(super) fn perform<F: Form>(
 
 /// Starts an operation over the communicator's board, if it has one and the table says so; keeps a
 /// persistent one.
-fn start<F: Form>(
+pub(super) fn start<F: Form>(
     call: &Call,
     guard: &mut Guard,
     form: F,

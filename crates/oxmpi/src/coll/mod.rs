@@ -3,7 +3,7 @@
 //! ```text
 //! mod.rs        the forms and the operations: they try a board, the rest uses plans
 //! board.rs      over memory that all ranks share; `None` where that is not the way
-//! uneven.rs     the same for gather and scatter of blocks whose lengths differ
+//! exchange.rs   the same for vector forms and neighbours: blocks whose lengths only their two ranks know
 //! data.rs  reductions.rs  neighbors.rs      check the arguments, ask for a plan, bind it to the program's memory
 //! args.rs       buffer arguments            shape.rs  the communicator as plans see it
 //! mode.rs       carries a plan out, starts it, or keeps it
@@ -25,12 +25,12 @@ pub mod args;
 mod board;
 mod checked;
 mod data;
+mod exchange;
 mod mode;
 mod neighbors;
 mod plans;
 mod reductions;
 mod shape;
-mod uneven;
 mod used;
 
 pub use args::{Block, Blocks, Mixed};
@@ -176,7 +176,7 @@ pub unsafe fn gatherv<F: Form>(
         if check::is_watched() {
             let _ = checked::gatherv(call, form.mode(), &send, &recv, root, comm);
         }
-        if let Some(output) = uneven::gatherv(call, form, send, recv, root, comm)? {
+        if let Some(output) = exchange::gatherv(call, form, send, recv, root, comm)? {
             return Ok(output);
         }
         data::gatherv(call, form.mode(), send, recv, root, comm).map(F::output)
@@ -218,7 +218,7 @@ pub unsafe fn scatterv<F: Form>(
         if check::is_watched() {
             let _ = checked::scatterv(call, form.mode(), &send, &recv, root, comm);
         }
-        if let Some(output) = uneven::scatterv(call, form, send, recv, root, comm)? {
+        if let Some(output) = exchange::scatterv(call, form, send, recv, root, comm)? {
             return Ok(output);
         }
         data::scatterv(call, form.mode(), send, recv, root, comm).map(F::output)
@@ -246,6 +246,9 @@ pub unsafe fn allgatherv<F: Form>(call: &Call, form: F, send: Block, recv: Block
         if check::is_watched() {
             let _ = checked::allgatherv(call, form.mode(), &send, &recv, comm);
         }
+        if let Some(output) = exchange::allgatherv(call, form, send, recv, comm)? {
+            return Ok(output);
+        }
         data::allgatherv(call, form.mode(), send, recv, comm).map(F::output)
     }
 }
@@ -271,6 +274,9 @@ pub unsafe fn alltoallv<F: Form>(call: &Call, form: F, send: Blocks, recv: Block
         if check::is_watched() {
             let _ = checked::alltoallv(call, form.mode(), &send, &recv, comm);
         }
+        if let Some(output) = exchange::alltoallv(call, form, send, recv, comm)? {
+            return Ok(output);
+        }
         data::alltoallv(call, form.mode(), send, recv, comm).map(F::output)
     }
 }
@@ -281,6 +287,9 @@ pub unsafe fn alltoallw<F: Form>(call: &Call, form: F, send: Mixed, recv: Mixed,
     unsafe {
         if check::is_watched() {
             let _ = checked::alltoallw(call, form.mode(), &send, &recv, comm);
+        }
+        if let Some(output) = exchange::alltoallw(call, form, send, recv, comm)? {
+            return Ok(output);
         }
         data::alltoallw(call, form.mode(), send, recv, comm).map(F::output)
     }
@@ -409,6 +418,9 @@ pub unsafe fn neighbor_allgather<F: Form>(
             let sides = (Memory::Block(&send, 1), Memory::Block(&recv, 1));
             let _ = checked::neighbors(call, form.mode(), true, sides, comm);
         }
+        if let Some(output) = exchange::neighbor_allgather(call, form, send, recv, comm)? {
+            return Ok(output);
+        }
         neighbors::neighbor_allgather(call, form.mode(), send, recv, comm).map(F::output)
     }
 }
@@ -426,6 +438,9 @@ pub unsafe fn neighbor_allgatherv<F: Form>(
         if check::is_watched() {
             let sides = (Memory::Block(&send, 1), Memory::Blocks(&recv, 1));
             let _ = checked::neighbors(call, form.mode(), true, sides, comm);
+        }
+        if let Some(output) = exchange::neighbor_allgatherv(call, form, send, recv, comm)? {
+            return Ok(output);
         }
         neighbors::neighbor_allgatherv(call, form.mode(), send, recv, comm).map(F::output)
     }
@@ -445,6 +460,9 @@ pub unsafe fn neighbor_alltoall<F: Form>(
             let sides = (Memory::Block(&send, 1), Memory::Block(&recv, 1));
             let _ = checked::neighbors(call, form.mode(), false, sides, comm);
         }
+        if let Some(output) = exchange::neighbor_alltoall(call, form, send, recv, comm)? {
+            return Ok(output);
+        }
         neighbors::neighbor_alltoall(call, form.mode(), send, recv, comm).map(F::output)
     }
 }
@@ -463,6 +481,9 @@ pub unsafe fn neighbor_alltoallv<F: Form>(
             let sides = (Memory::Blocks(&send, 1), Memory::Blocks(&recv, 1));
             let _ = checked::neighbors(call, form.mode(), false, sides, comm);
         }
+        if let Some(output) = exchange::neighbor_alltoallv(call, form, send, recv, comm)? {
+            return Ok(output);
+        }
         neighbors::neighbor_alltoallv(call, form.mode(), send, recv, comm).map(F::output)
     }
 }
@@ -480,6 +501,9 @@ pub unsafe fn neighbor_alltoallw<F: Form>(
         if check::is_watched() {
             let sides = (Memory::Mixed(&send, 1), Memory::Mixed(&recv, 1));
             let _ = checked::neighbors(call, form.mode(), false, sides, comm);
+        }
+        if let Some(output) = exchange::neighbor_alltoallw(call, form, send, recv, comm)? {
+            return Ok(output);
         }
         neighbors::neighbor_alltoallw(call, form.mode(), send, recv, comm).map(F::output)
     }

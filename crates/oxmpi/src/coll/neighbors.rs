@@ -12,11 +12,14 @@ use oxmpi_coll::plan::Blocks as Lie;
 use oxmpi_core::call::{Call, Guard};
 use oxmpi_core::collective::BoundPlan;
 use oxmpi_core::topology::Topology;
+use smallvec::SmallVec;
+
+type List = SmallVec<[Option<u32>; 6]>;
 
 /// Whom this process receives from and sends to, in the standard's order; `None` stands for `MPI_PROC_NULL`.
 pub(super) struct Neighbors {
-    pub incoming: Vec<Option<u32>>,
-    pub outgoing: Vec<Option<u32>>,
+    pub incoming: List,
+    pub outgoing: List,
     /// In a grid a message that leaves in one direction arrives from the other, also where both neighbours of a
     /// dimension are one process.
     pub grid: bool,
@@ -27,11 +30,11 @@ impl Neighbors {
         let comm = guard.comm(comm)?;
         check_intra(comm)?;
         let rank = comm.rank;
-        let list = |ranks: &[i32]| ranks.iter().map(|&rank| u32::try_from(rank).ok()).collect::<Vec<_>>();
+        let list = |ranks: &[i32]| ranks.iter().map(|&rank| u32::try_from(rank).ok()).collect::<List>();
         match comm.topology.as_deref() {
             None => bail!(MPI_ERR_TOPOLOGY, "{} has no topology; neighbours are those of a topology", comm.describe()),
             Some(Topology::Cart(cart)) => {
-                let mut all = Vec::new();
+                let mut all: SmallVec<[i32; 6]> = SmallVec::new();
                 for dimension in 0..cart.dims().len() {
                     let shift = cart.shift(rank, dimension as i32, 1)?;
                     all.extend([shift.source, shift.dest]);
