@@ -34,7 +34,7 @@ pub fn define_padding(address: usize, count: u64, datatype: &Datatype) {
     }
     each_run(count, datatype, |named, at, n| {
         for element in 0..n as usize {
-            let element = address.wrapping_add_signed(at).wrapping_add(element * named.extent() as usize);
+            let element = address.wrapping_add_signed(at).wrapping_add(element * named.extent());
             for place in padded(named.scalar) {
                 valgrind::make_defined(element.wrapping_add(place + USED), LENGTH - USED);
             }
