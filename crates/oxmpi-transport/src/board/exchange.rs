@@ -233,7 +233,7 @@ impl SharedBoard {
     fn longest_block(&self, exchange: &Exchange) -> usize {
         // So that the table and all blocks fit into one round.
         let blocks = exchange.blocks().max(1);
-        let most = self.room().saturating_sub(blocks * WORD) / blocks & !(WORD - 1);
+        let most = (self.room().saturating_sub(blocks * WORD) / blocks) & !(WORD - 1);
         self.ways(exchange.kind).short.min(most)
     }
 
