@@ -141,7 +141,10 @@ impl Functions {
                     let other = 1 - place.rank;
                     let send = || (self.send)(from, count, byte, other, 0, world);
                     let recv = || (self.recv)(to, count, byte, other, 0, world, status);
-                    if place.rank == 0 { send() | recv() } else { recv() | send() }
+                    match place.rank {
+                        0 => and_then(send(), recv),
+                        _ => and_then(recv(), send),
+                    }
                 }
                 Limit::Bcast2 => (self.bcast)(from, count, byte, 0, world),
                 Limit::Gather2 | Limit::Gather => (self.gather)(from, count, byte, to, count, byte, 0, world),
@@ -153,6 +156,11 @@ impl Functions {
             }
         }
     }
+}
+
+/// The second call, if the first one succeeded.
+fn and_then(code: c_int, next: impl FnOnce() -> c_int) -> c_int {
+    if code == 0 { next() } else { code }
 }
 
 fn succeed(name: &str, code: c_int) -> Result<(), String> {
