@@ -32,6 +32,7 @@ const PRIVATE: &[&str] = &[
     "oxmpi-core/src/checked.rs",
     "oxmpi-core/src/debugger.rs",
     "oxmpi-core/src/explain.rs",
+    "oxmpi-core/src/helper.rs",
     "oxmpi-core/src/library.rs",
     "oxmpi-core/src/request.rs",
     "oxmpi-core/src/settings.rs",

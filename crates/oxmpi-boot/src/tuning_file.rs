@@ -2,6 +2,7 @@
 //! one of the installation. Only `mpirun` and `oxmpi` read them; ranks get the limits from `mpirun`.
 
 use crate::compat::own_libraries;
+use oxmpi_base::trust;
 use std::path::{Path, PathBuf};
 
 /// The name of this kind of machine: the model and number of its CPUs.
@@ -21,7 +22,7 @@ fn name_of(cpuinfo: &str) -> String {
 
 /// The file of the user; `None` without a home.
 pub fn of_user() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable = |name| trust::variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")))?;
     Some(in_folder(&folder))
 }
