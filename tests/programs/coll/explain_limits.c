@@ -3,7 +3,7 @@
 // env: OXMPI_TUNING=eager=2048,bcast2=2048,gather2=65536
 // expect-stderr: the limits of lengths are those that oxmpi tune measured
 // expect-stderr: MPI_Bcast: 2 ranks, 2048 bytes in all: over the board, with direct copies
-// expect-stderr: MPI_Gather: 2 ranks, 32768 bytes a rank: over the board, in pieces
+// expect-stderr: MPI_Gather: 2 ranks, 32768 bytes a block: over the board, in pieces
 // expect-stderr: eager up to 2048 bytes
 // one-host: it reads the reasons for a board
 // Limits that `oxmpi tune` has found, or the user gives, are those of all ranks, and OXMPI_EXPLAIN shows them.

@@ -14,6 +14,7 @@ use oxmpi_base::ids::{Peer, Rank};
 use oxmpi_core::agreement::Participants;
 use oxmpi_core::attributes::Object;
 use oxmpi_core::call::{Call, Guard};
+use oxmpi_core::check;
 use oxmpi_core::comm::Comm as Made;
 use oxmpi_core::contexts::{self, SplitArgs, SplitResult};
 use oxmpi_core::process::Process;
@@ -151,6 +152,10 @@ pub fn root_of(comm: &Made, root: i32) -> Result<usize> {
 /// What differs between the calls of the ranks on `MPI_COMM_WORLD`, at the end. What they sent to each other while all of
 /// them came here has arrived then, as far as a moment is enough.
 pub fn compare_at_end(call: &Call) -> Result<Option<Error>> {
+    if check::is_on() {
+        // It has told what differs, and the program works.
+        return Ok(None);
+    }
     let mut guard = call.enter()?;
     if guard.comm(MPI_COMM_WORLD)?.calls.tag.is_some() {
         let end = Instant::now() + MOMENT;
