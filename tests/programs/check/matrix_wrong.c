@@ -115,7 +115,6 @@
 // args: call Scatterv blocking => OX-COLL-CALL: rank 1: called MPI_
 // args: call Scatterv nonblocking => OX-COLL-CALL: rank 1: called MPI_
 // args: call Scatterv persistent => OX-COLL-CALL: rank 1: called MPI_
-// args: orders Scatterv blocking => deadlock: no rank can go on
 // args: missing Scatterv blocking => OX-COLL-CALL: rank 2: never made collective call 2
 // args: missing Scatterv nonblocking => OX-COLL-CALL: rank 2: never made collective call 2
 // args: call Allgather blocking => OX-COLL-CALL: rank 1: called MPI_
