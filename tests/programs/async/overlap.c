@@ -1,4 +1,4 @@
-// ranks: 2 4
+// ranks: 2
 // args: OXMPI_ASYNC_PROGRESS 1
 // args: MPICH_ASYNC_PROGRESS 1
 // args: OXMPI_ASYNC_PROGRESS 0
