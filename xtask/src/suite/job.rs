@@ -167,6 +167,8 @@ impl Job<'_> {
                 false => command.arg(arg),
             };
         }
+        // Some programs read what is chosen: not by limits that the user of this machine has measured.
+        command.env("OXMPI_TUNING", "");
         command.env(processes::MARK, self.mark()).envs(self.header.env.iter().map(|(name, value)| (name, value)));
         command
     }
