@@ -10,7 +10,6 @@
 
 static int rank, ranks;
 static char *out, *in;
-static volatile double sink;
 
 enum what { MESSAGE, ALLREDUCE, BCAST };
 static const char *const names[] = {"isend-irecv", "iallreduce", "ibcast"};
@@ -30,14 +29,6 @@ static void begin(enum what what, size_t size, MPI_Request request[2])
         MPI_Ibcast(in, (int)size, MPI_BYTE, 0, MPI_COMM_WORLD, &request[0]);
         break;
     }
-}
-
-static void compute(long steps)
-{
-    double x = 1;
-    for (long i = 0; i < steps; i++)
-        x = x * 1.0000001 + 1e-9;
-    sink = x;
 }
 
 /* Seconds of one operation with so many steps of computation inside, in `parts` parts with a test after each. */
