@@ -9,10 +9,10 @@
 //! Others that wait as we do give the CPU back soon when we yield it. A program that computes keeps
 //! it for a whole time slice, or several; meanwhile the peers on the other CPUs wait in vain. So
 //! after a few such yields this process does not yield for a while, and polls for as long as the
-//! kernel lets it.
+//! kernel lets it. Not if several of its threads poll: each would keep the CPU that another one needs.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Whether something else has recently run where a thread of this process wanted to run, and gives
 /// the CPU back when this thread yields it.
@@ -67,7 +67,7 @@ pub fn yield_cpu_timed() -> u64 {
 
 /// What a yield of a contended CPU says that ended now.
 fn after_yield(absence: u64, now: u64) -> u32 {
-    if absence < TIME_SLICE {
+    if absence < TIME_SLICE || several_poll(now) {
         DEAR.store(0, Ordering::Relaxed);
     } else if DEAR.fetch_add(1, Ordering::Relaxed) >= DEAR_YIELDS {
         DEAR.store(DEAR_YIELDS, Ordering::Relaxed);
@@ -103,6 +103,10 @@ static DEAR: AtomicU32 = AtomicU32::new(0);
 /// When the evidence expires, in nanoseconds of the monotonic clock.
 static UNTIL: AtomicU64 = AtomicU64::new(0);
 static POLLS: AtomicU32 = AtomicU32::new(0);
+/// The address of [`LAST`] of the thread that has taken the last sample.
+static POLLER: AtomicUsize = AtomicUsize::new(0);
+/// When a sample was last taken by another thread than the one before, or 0.
+static POLLER_CHANGED: AtomicU64 = AtomicU64::new(0);
 
 /// Calls of [`polled_in_vain`] between two readings of the clock.
 const POLLS_A_LOOK: u32 = 8;
@@ -142,8 +146,9 @@ fn look() {
     }
     let new = Sample { clock, cpu: time(libc::CLOCK_THREAD_CPUTIME_ID), switches: switches() };
     LAST.set(Some(new));
+    note_poller(clock);
     if is_taken() {
-        if clock > UNTIL.load(Ordering::Relaxed) {
+        if clock > UNTIL.load(Ordering::Relaxed) || several_poll(clock) {
             UNTIL.store(clock + LASTS, Ordering::Relaxed);
             STATE.store(SHARED, Ordering::Relaxed);
         }
@@ -151,6 +156,21 @@ fn look() {
         UNTIL.store(clock + LASTS, Ordering::Relaxed);
         STATE.store(SHARED, Ordering::Relaxed);
     }
+}
+
+/// The calling thread polls.
+fn note_poller(now: u64) {
+    let this = LAST.with(|last| std::ptr::from_ref(last).addr());
+    let before = POLLER.swap(this, Ordering::Relaxed);
+    if before != this && before != 0 {
+        POLLER_CHANGED.store(now, Ordering::Relaxed);
+    }
+}
+
+/// Whether several threads of this process have polled lately.
+fn several_poll(now: u64) -> bool {
+    let changed = POLLER_CHANGED.load(Ordering::Relaxed);
+    changed != 0 && now.saturating_sub(changed) < PERSISTS
 }
 
 /// Whether a thread that polled between two samples was prevented from running. A thread that
@@ -198,6 +218,7 @@ mod tests {
         let _one = ONE.lock().unwrap();
         DEAR.store(0, Ordering::Relaxed);
         UNTIL.store(0, Ordering::Relaxed);
+        POLLER_CHANGED.store(0, Ordering::Relaxed);
         assert_eq!(after_yield(1_000, 10), FREE, "nobody wanted the CPU");
         assert_eq!(after_yield(400_000, 10), SHARED);
         for _ in 0..DEAR_YIELDS {
@@ -208,6 +229,12 @@ mod tests {
         assert_eq!(after_yield(TIME_SLICE, 10), TAKEN, "the first yield after a while");
         assert_eq!(after_yield(400_000, 10), SHARED, "others come back soon");
         assert_eq!(after_yield(TIME_SLICE, 10), SHARED);
+        DEAR.store(DEAR_YIELDS, Ordering::Relaxed);
+        POLLER_CHANGED.store(5, Ordering::Relaxed);
+        assert_eq!(after_yield(TIME_SLICE, 10), SHARED, "other threads of the process poll, too");
+        DEAR.store(DEAR_YIELDS, Ordering::Relaxed);
+        assert_eq!(after_yield(TIME_SLICE, 5 + PERSISTS), TAKEN, "they do not any more");
+        POLLER_CHANGED.store(0, Ordering::Relaxed);
         UNTIL.store(0, Ordering::Relaxed);
     }
 

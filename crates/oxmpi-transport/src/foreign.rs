@@ -336,10 +336,15 @@ impl NodeMemory {
         }
     }
 
-    /// Opens the ring to a foreign process; `None` while this process has no rings in that job,
-    /// before it joins or after it has left.
-    pub(crate) fn open_to_foreign(&self, peer: Peer) -> Option<Box<Producer>> {
-        let ProcessId { job, slot, .. } = self.known(peer).id;
+    /// Opens the ring to a foreign process; `None` while this process can have no rings in that job.
+    ///
+    /// It may have left the job while the other process still names this one, and go on to send: the other
+    /// process then needs no new ring to ask at a port, and waits for the answer.
+    pub(crate) fn open_to_foreign(&mut self, peer: Peer) -> Option<Box<Producer>> {
+        let id @ ProcessId { job, slot, .. } = self.known(peer).id;
+        if matches!(self.foreign.jobs.get(&job)?, Job::Memory { visit: None, .. }) {
+            self.connect(id).ok()?;
+        }
         let Job::Memory { segment, visit: Some((foreign_sender, rings)) } = self.foreign.jobs.get(&job)? else {
             return None;
         };
@@ -716,6 +721,31 @@ mod tests {
             a.rx.see_foreign_senders(a.tx.node_mut());
             assert_eq!(a.rx.drop_deserted(&mut a.tx, |_| false), [to_b]);
             assert!(!a.node().knows_foreign() && !b.node().knows_foreign());
+        }
+    }
+
+    /// `b` leaves, but `a` has a reason to stay, and asks `b` again through the same ring.
+    #[test]
+    fn a_process_that_has_left_answers_one_that_has_not() {
+        let (mut a, mut b) = (job(), job());
+        let to_b = a.tx.node_mut().peer_at(b.node().own_id()).unwrap();
+        assert_eq!(a.tx.send_control(to_b, &HEAD, &[0, 0, 1, 0]), Ok(()));
+        b.rx.see_foreign_senders(b.tx.node_mut());
+        let to_a = b.rx.sender(0).unwrap();
+        assert_eq!(receive(&mut b, to_a), Some(1));
+        b.rx.leave_jobs(&mut b.tx, |_| false);
+        assert!(b.rx.drop_deserted(&mut b.tx, |_| false).is_empty(), "a is still there");
+        assert_eq!(a.tx.send_control(to_b, &HEAD, &[0, 0, 2, 0]), Ok(()));
+        assert_eq!(receive(&mut b, to_a), Some(2));
+        assert_eq!(b.tx.send_control(to_a, &HEAD, &[0, 0, 3, 0]), Ok(()));
+        a.rx.see_foreign_senders(a.tx.node_mut());
+        assert_eq!(receive(&mut a, to_b), Some(3));
+        a.rx.leave_jobs(&mut a.tx, |_| false);
+        b.rx.leave_jobs(&mut b.tx, |_| false);
+        for links in [&mut a, &mut b] {
+            links.rx.see_foreign_senders(links.tx.node_mut());
+            assert_eq!(links.rx.drop_deserted(&mut links.tx, |_| false).len(), 1);
+            assert!(!links.node().knows_foreign());
         }
     }
 
