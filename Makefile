@@ -19,7 +19,7 @@ ifndef RUSTUP_TOOLCHAIN
 endif
 
 .PHONY: help demo test test-all install bench clean
-.PHONY: deps test-deps stage lint unit loom abi hot programs programs-hosts programs-hosts-all wrappers tools valgrind valgrind-all kills crash-points crash-points-sample hosts hosts-sample
+.PHONY: deps test-deps stage lint unit loom abi hot programs programs-hosts programs-hosts-all wrappers tools valgrind valgrind-all kills crash-points hosts hosts-sample
 .PHONY: wheel deb dist packages
 .PHONY: programs-check mpi4py hosts-kills programs-hosts-ssh simulated miri soak foreign-abi foreign-abi-all
 
@@ -33,7 +33,7 @@ help:
 	@echo 'make soak                 the tests again and again, and jobs killed at random moments: about two hours'
 	@echo 'make wheel, deb, dist     a Python wheel, a Debian package, a tarball of the sources; in dist/'
 	@echo 'make clean                remove the files that the other commands wrote'
-	@echo 'Parts of make test: lint unit loom abi hot programs programs-hosts wrappers tools valgrind packages foreign-abi kills crash-points-sample hosts-sample'
+	@echo 'Parts of make test: lint unit loom abi hot programs programs-hosts wrappers tools valgrind packages foreign-abi kills hosts-sample'
 	@echo 'make hosts                jobs over several hosts, made in namespaces of this machine (as root)'
 
 demo: stage
@@ -41,7 +41,7 @@ demo: stage
 
 # One after the other, also under make -j: the tests measure time and load the machine by themselves.
 test: test-deps
-	@for part in lint unit loom abi hot programs programs-hosts wrappers tools valgrind packages foreign-abi kills crash-points-sample hosts-sample; do $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in lint unit loom abi hot programs programs-hosts wrappers tools valgrind packages foreign-abi kills hosts-sample; do $(MAKE) --no-print-directory $$part || exit 1; done
 	@echo 'All tests passed.'
 
 # Builds and copies. Root does not build in the checkout of a user, but copies what the user has built.
@@ -169,12 +169,9 @@ mpi4py: stage
 kills: stage
 	cargo xtask soak --prefix $(STAGE) --ranks 57 --mpirun 19 --survive 20
 
-# A rank dies before and after each change of memory that ranks share, and the others go on; a few of these.
+# A rank dies before and after each change of memory that ranks share, and the others go on.
 crash-points: stage
 	cargo xtask crash-points --prefix $(STAGE) --unreached
-
-crash-points-sample: stage
-	cargo xtask crash-points --prefix $(STAGE) --sample 10
 
 # Jobs over several hosts with networks of their own, which lose packets, links, processes and hosts.
 hosts: stage

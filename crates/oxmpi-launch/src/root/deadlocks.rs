@@ -10,7 +10,7 @@ use oxmpi_base::rest_record::Answer;
 use oxmpi_verdict::{Job, Resting, State};
 
 use super::Root;
-use super::ending::{ANSWERS, Verdict};
+use super::ending::{LAST_ANSWERS, Verdict};
 use crate::deadlock::{Deadlocks, Facts, Found, Look};
 use crate::deadlock_mode::Mode;
 use crate::report::printable;
@@ -128,7 +128,7 @@ impl Root<'_> {
             None => {}
             Some(Look::NobodyElse(found)) => self.tell_deadlock(found),
             Some(Look::Stuck(stuck, states)) => {
-                self.rests.found = Some((stuck, states, now + ANSWERS));
+                self.rests.found = Some((stuck, states, now + LAST_ANSWERS));
                 if self.shows_places.is_none() {
                     self.places.clear();
                     let _ = self.branches.send(EVERY_NODE, &Down::Where);

@@ -40,8 +40,10 @@ pub(super) enum Verdict {
     Orphaned(String),
 }
 
-/// Agents have this long to say where their ranks are.
-pub(super) const ANSWERS: Duration = Duration::from_secs(1);
+/// Agents have this long to say where their ranks are, if the job goes on.
+const ANSWERS: Duration = Duration::from_secs(1);
+/// The same before the job ends: on a busy machine the report had better be late than name no rank.
+pub(super) const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 impl Root<'_> {
     pub(super) fn on_failure(&mut self, mut failed: FailedRank) {
@@ -158,7 +160,7 @@ impl Root<'_> {
             if self.stopped_at.is_none() {
                 self.verdict = Some(Verdict::TimedOut);
                 self.places.clear();
-                self.last_places = Some(now + ANSWERS);
+                self.last_places = Some(now + LAST_ANSWERS);
                 let _ = self.branches.send(EVERY_NODE, &Down::Where);
             }
         }

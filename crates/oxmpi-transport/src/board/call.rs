@@ -50,21 +50,15 @@ impl CallSignature {
     /// be one.
     fn makes_sense(self) -> bool {
         use Fun::*;
-        matches!(
-            self.fun(),
-            Some(
+        let has_one_length_or_none = |fun| {
+            matches!(
+                fun,
                 Allgather
                     | Iallgather
-                    | Allgatherv
-                    | Iallgatherv
                     | Allreduce
                     | Iallreduce
                     | Alltoall
                     | Ialltoall
-                    | Alltoallv
-                    | Ialltoallv
-                    | Alltoallw
-                    | Ialltoallw
                     | Barrier
                     | Ibarrier
                     | Bcast
@@ -72,19 +66,7 @@ impl CallSignature {
                     | Exscan
                     | Iexscan
                     | Gather
-                    | Gatherv
                     | Igather
-                    | Igatherv
-                    | NeighborAllgather
-                    | IneighborAllgather
-                    | NeighborAllgatherv
-                    | IneighborAllgatherv
-                    | NeighborAlltoall
-                    | IneighborAlltoall
-                    | NeighborAlltoallv
-                    | IneighborAlltoallv
-                    | NeighborAlltoallw
-                    | IneighborAlltoallw
                     | Reduce
                     | Ireduce
                     | ReduceScatter
@@ -94,11 +76,10 @@ impl CallSignature {
                     | Scan
                     | Iscan
                     | Scatter
-                    | Scatterv
                     | Iscatter
-                    | Iscatterv
             )
-        )
+        };
+        self.fun().is_some_and(|fun| has_many_lengths(fun) || has_one_length_or_none(fun))
     }
 
     fn op(self) -> u64 {
@@ -133,12 +114,15 @@ impl CallSignature {
 
 /// Whether all ranks name the same length.
 fn has_one_length(fun: Fun) -> bool {
+    !matches!(fun, Fun::Barrier | Fun::Ibarrier) && !has_many_lengths(fun)
+}
+
+/// Whether each block may have another length.
+fn has_many_lengths(fun: Fun) -> bool {
     use Fun::*;
-    !matches!(
+    matches!(
         fun,
-        Barrier
-            | Ibarrier
-            | Gatherv
+        Gatherv
             | Igatherv
             | Scatterv
             | Iscatterv

@@ -1,6 +1,6 @@
 //! The vector forms and the operations among neighbours over the board of a communicator (`oxmpi_transport::board`): short
-//! blocks go over the board, long ones straight from memory to memory, or as messages afterwards. Which are short depends on their lengths alone, which
-//! the two ranks of a block know; all others need not know.
+//! blocks go over the board, long ones straight from memory to memory, or as messages afterwards. How a block goes depends on
+//! its length alone, which its two ranks know; all others need not know.
 //!
 //! As in `board.rs`, `None` means that the whole operation must use messages, and all ranks decide that alike.
 
@@ -77,11 +77,11 @@ pub(super) unsafe fn scatterv<F: Form>(
         let Ok(to) = recv.whole(&guard, 1, true) else { return Ok(None) };
         // SAFETY: the array has an entry for every rank.
         let displ = unsafe { send.displs.get(rank) };
-        if to.len() != own.len() || check_apart_from(&guard, &recv, &send, displ).is_err() {
+        let is_alias = check_apart_from(&guard, &recv, &send, displ).is_err();
+        // SAFETY: the program keeps both buffers until the operation is complete.
+        if is_alias || !unsafe { set_own(&mut exchange, own, to) } {
             return Ok(None);
         }
-        // SAFETY: the program keeps both buffers until the operation is complete.
-        exchange.own = Some(unsafe { (Source::new(own), Target::new(to)) });
     }
     carry_out(call, &mut guard, form, comm, exchange)
 }
@@ -144,11 +144,10 @@ pub(super) unsafe fn alltoallv<F: Form>(
     let is_alias = are_same_displs
         && send.datatype == recv.datatype
         && refuse_alias(send.address, recv.address, from.len()).is_err();
-    if from.len() != to.len() || is_alias {
+    // SAFETY: the program keeps both blocks until the operation is complete.
+    if is_alias || !unsafe { set_own(&mut exchange, from, to) } {
         return Ok(None);
     }
-    // SAFETY: the program keeps both blocks until the operation is complete.
-    exchange.own = Some(unsafe { (Source::new(from), Target::new(to)) });
     carry_out(call, &mut guard, form, comm, exchange)
 }
 
@@ -184,11 +183,10 @@ pub(super) unsafe fn alltoallw<F: Form>(
         (Some(given), Some(got)) => refuse_alias(given.cast(), got.cast(), to.len()).is_err(),
         _ => false,
     };
-    if from.len() != to.len() || is_alias {
+    // SAFETY: the program keeps both blocks until the operation is complete.
+    if is_alias || !unsafe { set_own(&mut exchange, from, to) } {
         return Ok(None);
     }
-    // SAFETY: the program keeps both blocks until the operation is complete.
-    exchange.own = Some(unsafe { (Source::new(from), Target::new(to)) });
     carry_out(call, &mut guard, form, comm, exchange)
 }
 
@@ -410,12 +408,21 @@ unsafe fn own_block(
     // SAFETY: the array has an entry for every rank: this function's own condition.
     let displ = unsafe { recv.displs.get(rank) };
     check_apart_from(guard, send, recv, displ).ok()?;
+    // SAFETY: this function's own condition.
+    unsafe { set_own(exchange, from, to) }.then_some(())
+}
+
+/// Sets what this rank sends to itself; `false` if it is longer or shorter than what it receives.
+///
+/// # Safety
+/// The program keeps both blocks until the operation is complete.
+unsafe fn set_own(exchange: &mut Exchange, from: Region, to: Region) -> bool {
     if from.len() != to.len() {
-        return None;
+        return false;
     }
     // SAFETY: this function's own condition.
     exchange.own = Some(unsafe { (Source::new(from), Target::new(to)) });
-    Some(())
+    true
 }
 
 /// An exchange with the neighbours: `from` is the block that goes to the neighbour of an index, `to` the one that comes.
