@@ -1,10 +1,12 @@
 //! Who has called the library: the return addresses of the MPI call that this thread is in, for reports that name its line.
 //!
 //! Calls do not note them, which would cost each call something. They are read from the stack with the tables that describe
-//! every function of the library (`.eh_frame`), in a few microseconds, when somebody wants to know. The frames of our own
-//! libraries are left out: that of the standard ABI, those of Fortran and of other ABIs over it. Only one frame of the
-//! program is read, which is valid because it has called us.
+//! every function of the library (`.eh_frame`), in a few microseconds, when somebody wants to know. A thread keeps some
+//! answers, because a program makes the same calls many times. The frames of our own libraries are left out: that of the
+//! standard ABI, those of Fortran and of other ABIs over it. Only one frame of the program is read, which is valid because it
+//! has called us.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -17,18 +19,98 @@ const MOST_FRAMES: usize = 64;
 
 /// The return addresses of the call of the library that this thread is in; 0 where there is none.
 #[cold]
+#[inline(never)]
 pub fn callers() -> [u64; CALLERS] {
-    let mut walk = Walk { ours: OURS.get_or_init(our_code), frames: 0, found: 0, callers: [0; CALLERS] };
+    let stack = stack_pointer();
+    // A thread that is ending keeps nothing any more.
+    let known =
+        KNOWN.try_with(|known| known.borrow().iter().flatten().find(|one| one.is_valid(stack)).map(|one| one.callers));
+    if let Ok(Some(callers)) = known {
+        return callers;
+    }
+    let mut walk = Walk {
+        ours: OURS.get_or_init(our_code),
+        stack,
+        frames: 0,
+        found: 0,
+        callers: [0; CALLERS],
+        returns: Some(Vec::new()),
+    };
     // SAFETY: `frame` gets `walk`, which lives until the call returns.
     unsafe { _Unwind_Backtrace(frame, (&raw mut walk).cast()) };
+    if let (Some(returns), CALLERS) = (walk.returns, walk.found) {
+        let one = Known { stack, returns, callers: walk.callers };
+        // By the call, of which some are made from the same depth of the stack.
+        let place = (stack / 16 + walk.callers[0] as usize) % KEPT;
+        let _ = KNOWN.try_with(|known| known.borrow_mut()[place] = Some(one));
+    }
     walk.callers
+}
+
+/// The callers that were found at some depth of the stack, and where the return addresses of all frames up to theirs are. The
+/// library's frames have fixed lengths, so while the same addresses are there, the calls are the same.
+struct Known {
+    stack: usize,
+    returns: Vec<(usize, usize)>,
+    callers: [u64; CALLERS],
+}
+
+impl Known {
+    fn is_valid(&self, stack: usize) -> bool {
+        // SAFETY: the words lie above the stack pointer of this thread, below the frame of a function that has called us or
+        // its caller, as they did when it pointed to the same place.
+        let is_there = |&(place, address): &(usize, usize)| unsafe { (place as *const usize).read() } == address;
+        self.stack == stack && self.returns.iter().all(is_there)
+    }
+}
+
+/// So many answers a thread keeps.
+const KEPT: usize = 16;
+
+thread_local! {
+    static KNOWN: RefCell<[Option<Known>; KEPT]> = const { RefCell::new([const { None }; KEPT]) };
+}
+
+/// Where the stack of this thread ends now; 0 where return addresses are not always on it.
+#[inline(always)]
+fn stack_pointer() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let stack: usize;
+        // SAFETY: reads a register.
+        unsafe { std::arch::asm!("mov {}, rsp", out(reg) stack, options(nomem, nostack, preserves_flags)) };
+        stack
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    0
 }
 
 struct Walk {
     ours: &'static [Range<usize>],
+    /// The stack pointer of `callers`.
+    stack: usize,
     frames: usize,
     found: usize,
     callers: [u64; CALLERS],
+    /// Where the return addresses of the frames are, if all were found.
+    returns: Option<Vec<(usize, usize)>>,
+}
+
+impl Walk {
+    /// Keeps where the return address of a frame is: `frame_end` is the end of the frame that was called from there.
+    fn note_return(&mut self, frame_end: usize, address: usize) {
+        let place = frame_end.wrapping_sub(size_of::<usize>());
+        // The unwinder's own frame is below.
+        if frame_end == 0 || place < self.stack {
+            return;
+        }
+        // SAFETY: the word below the end of a frame of this thread.
+        let is_there = self.stack != 0 && unsafe { (place as *const usize).read() } == address;
+        match &mut self.returns {
+            Some(returns) if is_there => returns.push((place, address)),
+            returns => *returns = None,
+        }
+    }
 }
 
 /// What the unwinder knows of a frame.
@@ -44,6 +126,7 @@ const STOP: c_int = 5;
 unsafe extern "C" {
     fn _Unwind_Backtrace(frame: unsafe extern "C" fn(*mut Context, *mut c_void) -> c_int, data: *mut c_void) -> c_int;
     fn _Unwind_GetIP(context: *mut Context) -> usize;
+    fn _Unwind_GetCFA(context: *mut Context) -> usize;
 }
 
 /// # Safety
@@ -52,8 +135,9 @@ unsafe extern "C" fn frame(context: *mut Context, walk: *mut c_void) -> c_int {
     // SAFETY: the pointer that `callers` gave the unwinder, and nobody else uses the value meanwhile.
     let walk = unsafe { &mut *walk.cast::<Walk>() };
     // SAFETY: the unwinder's own context.
-    let address = unsafe { _Unwind_GetIP(context) };
+    let (address, frame_end) = unsafe { (_Unwind_GetIP(context), _Unwind_GetCFA(context)) };
     walk.frames += 1;
+    walk.note_return(frame_end, address);
     let is_ours = walk.ours.iter().any(|code| code.contains(&address));
     if is_ours && walk.found == 0 {
         return if walk.frames < MOST_FRAMES { GO_ON } else { STOP };
@@ -157,5 +241,22 @@ mod tests {
         // The test runs in a thread, whose first function belongs to the C library.
         let callers = callers();
         assert!(callers[0] != 0 && !ours.iter().any(|range| range.contains(&(callers[0] as usize))), "{callers:x?}");
+    }
+
+    #[inline(never)]
+    fn called_twice() -> Vec<[u64; CALLERS]> {
+        (0..2).map(|_| callers()).collect()
+    }
+
+    #[test]
+    fn the_same_callers_are_found_without_a_walk() {
+        let known =
+            || KNOWN.with(|known| known.borrow().iter().flatten().map(|one| one.returns.len()).collect::<Vec<_>>());
+        assert_eq!(known(), []);
+        let found = called_twice();
+        assert_eq!(found[0], found[1]);
+        if cfg!(target_arch = "x86_64") {
+            assert!(known().len() == 1 && known()[0] > CALLERS, "{:?}", known());
+        }
     }
 }

@@ -247,6 +247,14 @@ impl<'l> Guard<'l> {
         self.locked && self.library.entry.is_for_threads()
     }
 
+    /// Whether the lock is to be given back between two polls. A program that promises to make one call at a time gets it when
+    /// another thread has come nevertheless.
+    #[inline]
+    pub fn lets_others_in(&self) -> bool {
+        let entry = &self.library.entry;
+        self.locked && (entry.is_threaded() || entry.is_for_threads() && entry.is_awaited())
+    }
+
     /// Whether this guard holds the lock, for threads of the program or for the helper thread.
     #[inline]
     pub(crate) fn is_locked(&self) -> bool {

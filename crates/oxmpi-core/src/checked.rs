@@ -35,17 +35,22 @@ impl Library {
         let own = thread_number();
         let now = visitor.swap(own, Relaxed);
         let is_other = |thread: u64| thread != 0 && thread != own;
-        let Some(fun) = self.current_call().filter(|fun| !is_for_all_threads(*fun)) else { return };
         let level = self.thread_level();
+        let is_right = match level >= MPI_THREAD_SERIALIZED {
+            true => !is_other(before) && !is_other(now),
+            false => !self.has_main_thread() || self.is_main_thread(),
+        };
+        if is_right {
+            return;
+        }
+        let Some(fun) = self.current_call().filter(|fun| !is_for_all_threads(*fun)) else { return };
         if level >= MPI_THREAD_SERIALIZED {
-            if is_other(before) || is_other(now) {
-                let text = format!(
-                    "{} called while another thread is in a call of MPI, but the level is MPI_THREAD_SERIALIZED",
-                    fun.name()
-                );
-                check::tell_later(&THREAD_CONCURRENT, text);
-            }
-        } else if self.has_main_thread() && !self.is_main_thread() {
+            let text = format!(
+                "{} called while another thread is in a call of MPI, but the level is MPI_THREAD_SERIALIZED",
+                fun.name()
+            );
+            check::tell_later(&THREAD_CONCURRENT, text);
+        } else {
             let level = if level == MPI_THREAD_FUNNELED { "MPI_THREAD_FUNNELED" } else { "MPI_THREAD_SINGLE" };
             let text = format!("{} called by another thread than the main one, but the level is {level}", fun.name());
             check::tell_later(&THREAD_LEVEL, text);

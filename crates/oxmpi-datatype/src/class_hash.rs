@@ -33,8 +33,16 @@ enum Content {
     Anything,
 }
 
+/// The product; without a division, since 2^61 is 1 here.
 fn times(a: u64, b: u64) -> u64 {
-    (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64
+    let product = u128::from(a) * u128::from(b);
+    plus(product as u64 & PRIME, (product >> 61) as u64)
+}
+
+/// The sum of two numbers of at most [`PRIME`].
+fn plus(a: u64, b: u64) -> u64 {
+    let sum = a + b;
+    if sum >= PRIME { sum - PRIME } else { sum }
 }
 
 impl Classes {
@@ -72,7 +80,7 @@ impl Classes {
             _ if self.name == next.name => self.name,
             _ => 0,
         };
-        let hash = (times(self.hash, next.power) + next.hash) % PRIME;
+        let hash = plus(times(self.hash, next.power), next.hash);
         Classes { hash, power: times(self.power, next.power), content, name }
     }
 
@@ -256,6 +264,15 @@ mod tests {
             let (x, y) = (signature(&named(a), 48), signature(&named(b), 48));
             assert_eq!(x.matches(y), same, "{a} {b}");
             assert_eq!(y.matches(x), same, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn products_are_remainders() {
+        let numbers = [0, 1, 2, BASE, PRIME / 2, PRIME - 2, PRIME - 1];
+        for (a, b) in numbers.iter().flat_map(|a| numbers.map(|b| (*a, b))) {
+            assert_eq!(u128::from(times(a, b)), u128::from(a) * u128::from(b) % u128::from(PRIME), "{a} {b}");
+            assert_eq!(plus(a, b), (a + b) % PRIME, "{a} {b}");
         }
     }
 

@@ -155,7 +155,7 @@ impl Call<'_> {
                 guard.waiters += 1;
                 is_counted = true;
             }
-            let step = if guard.is_shared() {
+            let step = if guard.lets_others_in() {
                 // Yielding to another rank must not keep our other threads out.
                 guard.unlocked(|shared| backoff.pause(shared.job()))
             } else {
