@@ -169,6 +169,8 @@ pub enum Up {
         all_well: bool,
         /// The status of the first job that ranks of the node have spawned and that failed; 0 if none has.
         bad_child: i32,
+        /// A process of a spawned job has ended well.
+        family_is_well: bool,
     },
     /// An agent below this one is lost.
     Lost {

@@ -24,8 +24,8 @@ use oxmpi_base::ring::{Consumer, Producer};
 use oxmpi_base::segment::{RankBlock, STATE_ABORTED, STATE_FINALIZED, Segment};
 use oxmpi_base::wait;
 use oxmpi_boot::requests::Stage;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -35,6 +35,8 @@ pub(crate) struct ForeignProcesses {
     own: JobId,
     /// Foreign processes by the index of their peer, less the size of the own job.
     known: Vec<Option<Known>>,
+    /// Indexes that are not used again: those of processes that have died, which are remembered as failed by their peer.
+    spent: BTreeSet<usize>,
     peers: HashMap<ProcessId, Peer>,
     jobs: HashMap<JobId, Job>,
 }
@@ -90,7 +92,7 @@ pub(crate) struct SenderRing {
 
 impl ForeignProcesses {
     pub(crate) fn new(own: JobId) -> ForeignProcesses {
-        ForeignProcesses { own, known: Vec::new(), peers: HashMap::new(), jobs: HashMap::new() }
+        ForeignProcesses { own, known: Vec::new(), spent: BTreeSet::new(), peers: HashMap::new(), jobs: HashMap::new() }
     }
 }
 
@@ -247,8 +249,9 @@ impl NodeMemory {
         if let Some(&peer) = self.foreign.peers.get(&id) {
             return peer;
         }
-        let known = &mut self.foreign.known;
-        let index = known.iter().position(Option::is_none).unwrap_or(known.len());
+        let ForeignProcesses { known, spent, .. } = &mut *self.foreign;
+        let is_free = |index: &usize| known[*index].is_none() && !spent.contains(index);
+        let index = (0..known.len()).find(is_free).unwrap_or(known.len());
         if index == known.len() {
             known.push(None);
         }
@@ -605,7 +608,10 @@ impl Incoming {
         node.foreign.peers.retain(|_, peer| !freed.contains(peer));
         for &peer in &freed {
             if let Some(index) = tx.node().place(peer) {
-                tx.node_mut().foreign.known[index] = None;
+                let ForeignProcesses { known, spent, .. } = &mut *tx.node_mut().foreign;
+                if known[index].take().is_some_and(|known| known.ended == Some(Ended::Died)) {
+                    spent.insert(index);
+                }
             }
             tx.forget(peer);
             self.forget(peer);

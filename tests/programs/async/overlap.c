@@ -120,7 +120,8 @@ static void alltoall(void) {
     int block = BYTES / size;
     for (int r = 0; r < size; r++) fill(out + r * block, (size_t)block, (unsigned)(rank * size + r));
     MPI_Ialltoall(out, block, MPI_BYTE, in, block, MPI_BYTE, MPI_COMM_WORLD, &request);
-    first_look(&request, 1, "MPI_Ialltoall", 0, have_blocks_come);
+    // Two ranks send one message each, for which the buffers of a connection may be long enough.
+    first_look(&request, 1, "MPI_Ialltoall", size == 2, have_blocks_come);
     for (int r = 0; r < size; r++) CHECK_PATTERN(in + r * block, (size_t)block, (unsigned)(r * size + rank));
 }
 

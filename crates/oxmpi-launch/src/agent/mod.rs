@@ -111,6 +111,8 @@ struct Agent {
     /// Ranks that have not ended, as it was told.
     told_live: usize,
     told_failure: bool,
+    /// A process of a spawned job has ended well.
+    family_is_well: bool,
     told_missing: bool,
     told_unread: bool,
     /// A rank of some node that ended without calling `MPI_Init`, and when that was heard.
@@ -142,6 +144,7 @@ enum Phase {
     Draining {
         all_well: bool,
         bad_child: i32,
+        family_is_well: bool,
     },
     Gone,
 }
@@ -190,6 +193,7 @@ impl Agent {
             probe: None,
             told_live: 0,
             told_failure: false,
+            family_is_well: false,
             told_missing: false,
             told_unread: false,
             missing: None,
@@ -495,12 +499,12 @@ impl Agent {
         }
         let Some(up) = &mut self.up else { return };
         let moved = self.forward.work(self.node, up);
-        if let Phase::Draining { all_well, bad_child } = self.phase
+        if let Phase::Draining { all_well, bad_child, family_is_well } = self.phase
             && !moved
             && self.forward.is_drained()
         {
             self.phase = Phase::Gone;
-            self.tell(&Up::Gone { all_well, bad_child });
+            self.tell(&Up::Gone { all_well, bad_child, family_is_well });
         }
     }
 }

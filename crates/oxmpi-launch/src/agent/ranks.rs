@@ -145,13 +145,17 @@ impl Agent {
         said.into_iter().for_each(|text| self.tell(&Up::Say(text)));
         if ended && let Phase::Running(watch, _) = &mut self.phase {
             watch.note_groups_ended();
+            // What a spawned job has said last.
+            let heard = watch.hear();
+            heard.into_iter().for_each(|message| self.on_spawned(message));
             self.look_for_missing(now);
         }
         if ended {
             self.tell_findings();
         }
         if ended && let Phase::Running(watch, _) = &self.phase {
-            self.phase = Phase::Draining { all_well: watch.all_well, bad_child: watch.bad_child };
+            let Watch { all_well, bad_child, .. } = **watch;
+            self.phase = Phase::Draining { all_well, bad_child, family_is_well: self.family_is_well };
         }
     }
 
@@ -165,8 +169,10 @@ impl Agent {
         }
     }
 
-    /// A job that ranks have spawned has failed while it was connected to them: so does their job.
+    /// A job that ranks have spawned has failed while it was connected to them: so does their job. Or a process of it has ended
+    /// well.
     pub(super) fn on_spawned(&mut self, message: Message) {
+        self.family_is_well |= matches!(message, Message::Well(_));
         let Phase::Running(watch, _) = &self.phase else { return };
         if let Message::Failed { status, text, .. } = message
             && !self.told_failure
@@ -199,7 +205,7 @@ impl Agent {
 
     pub(super) fn stop(&mut self, how: Stop, now: Instant) -> Result<(), BadFrame> {
         if matches!(&self.phase, Phase::Idle | Phase::Ready(..)) {
-            self.phase = Phase::Draining { all_well: true, bad_child: 0 };
+            self.phase = Phase::Draining { all_well: true, bad_child: 0, family_is_well: false };
         }
         // Spawned jobs that are connected to a rank that failed end by themselves, and the others go on.
         let (steps, ends_spawned_jobs) = match how {

@@ -136,9 +136,10 @@ impl Root<'_> {
             Up::Places(places) => self.places.extend(places),
             Up::Rest(rests) => self.rests.set(&node.ranks, rests),
             Up::Answers { question, answers } => self.rests.answered(&node.ranks, question, &answers),
-            Up::Gone { all_well, bad_child } => {
+            Up::Gone { all_well, bad_child, family_is_well } => {
                 (node.phase, node.live) = (Phase::Gone, 0);
                 self.all_well &= all_well;
+                self.going_on.family_is_well |= family_is_well;
                 if self.bad_child == 0 {
                     self.bad_child = bad_child & 0xff;
                 }

@@ -28,6 +28,8 @@ pub(super) struct GoingOn {
     aborts: BTreeMap<u32, BTreeSet<u32>>,
     /// The last failure.
     pub last: Option<FailedRank>,
+    /// A process of a spawned job has ended well.
+    pub family_is_well: bool,
     /// Links between ranks that have broken.
     broken: BrokenLinks,
 }
@@ -215,6 +217,11 @@ impl Root<'_> {
     pub(super) fn status_after_deaths(&self) -> Option<i32> {
         let failed = self.going_on.last.as_ref()?;
         let is_spawned = self.spawned.as_ref().is_some_and(Spawned::is_looked_after);
-        Some(if self.well() > 0 || is_spawned { 0 } else { failed.status & 0xff })
+        Some(if self.is_well() || is_spawned { 0 } else { failed.status & 0xff })
+    }
+
+    /// Whether a process of this job, or of one that it spawned, has ended well.
+    pub(super) fn is_well(&self) -> bool {
+        self.well() > 0 || self.going_on.family_is_well
     }
 }

@@ -60,10 +60,13 @@ impl Root<'_> {
     /// The final message and the status of a spawned job.
     pub(super) fn conclude_spawned(
         &self,
-        spawned: Spawned,
+        mut spawned: Spawned,
         text: Option<String>,
         status: i32,
     ) -> (Option<String>, i32) {
+        if self.settings.keep_going && self.is_well() {
+            spawned.tell_of_survivors();
+        }
         let untaken = match &self.verdict {
             Some(Verdict::Unwanted) => Untaken::Unwanted,
             None if text.is_none() && self.nodes.iter().all(|node| node.ties.came) => Untaken::Came,
