@@ -28,6 +28,8 @@ use std::sync::Arc;
 
 pub(crate) const AGREE: u32 = 1;
 pub(crate) const SHRINK: u32 = 2;
+/// The place of a process in the log of a job whose `mpirun` has ended without writing it there.
+pub(crate) const LOST: usize = u32::MAX as usize - 1;
 /// Whether a context that was used before is free at all members.
 pub(crate) const IS_FREE: u32 = 3;
 
@@ -90,6 +92,13 @@ pub struct Decision {
     pub known: [u32; JOBS],
     /// Whether a member failed before its ballot, and not all others had acknowledged it.
     pub unacknowledged: bool,
+}
+
+impl Decision {
+    /// Whether a job has lost its `mpirun`, and with it all its processes, also those that had said something before.
+    pub(crate) fn is_lost(&self, job: usize) -> bool {
+        self.known[job] as usize > LOST
+    }
 }
 
 /// Decides a vote; `job_of` is the job of each member.

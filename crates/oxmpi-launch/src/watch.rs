@@ -262,13 +262,16 @@ impl Watch {
         let mut dead = self.ended_children();
         dead.retain(|&(pid, status)| {
             let job = self.mailbox.ended(pid);
-            if let Some(signal) = report::killed_by(status).filter(|_| job && !self.forced) {
+            let killed = report::killed_by(status);
+            if let Some(signal) = killed.filter(|_| job && !self.forced) {
                 // It could not report this itself. Its ranks end with it, and ranks here that wait
                 // for them get an error.
                 let signal = sys::signal_text(signal);
                 self.said.push(format!("the mpirun of a spawned job (pid {pid}) was killed by {signal}"));
             }
-            if job && self.bad_child == 0 {
+            // Where others go on, that is the death of its ranks.
+            let is_survived = killed.is_some() && self.ranks.segment().goes_on();
+            if job && self.bad_child == 0 && !is_survived {
                 self.bad_child = report::status(status);
             }
             let other = self.not_ours.contains(&pid);

@@ -427,6 +427,15 @@ impl NodeMemory {
         Some(if block.state.load(Acquire) == STATE_FINALIZED { Ended::Finalized } else { Ended::Died })
     }
 
+    /// Whether the `mpirun` of another job has ended without a word about the end of this process. Then nobody will write into
+    /// the log of that job any more, and all its processes end with their `mpirun`.
+    pub fn is_of_lost_job(&self, peer: Peer) -> bool {
+        let known = self.place(peer).and_then(|index| self.foreign.known.get(index)?.as_ref());
+        known.is_some_and(|known| {
+            known.stage.is_none() && known.ended == Some(Ended::Died) && !lifeline::process_lives(known.id.job.holder)
+        })
+    }
+
     fn ended(&self, peer: Peer) -> Option<Ended> {
         #[cfg(feature = "sim")]
         if let Some(sim) = &self.sim {

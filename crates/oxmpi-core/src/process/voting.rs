@@ -53,7 +53,7 @@ impl Booth for Segments<'_> {
             let has_left = block.state.load(Ordering::Acquire) == STATE_FINALIZED;
             return (has_left && block.world_ended.load(Ordering::Relaxed) != 0).then_some((0, false));
         }
-        node.end_in_log(peer)
+        node.end_in_log(peer).or_else(|| node.is_of_lost_job(peer).then_some((LOST, true)))
     }
 }
 
@@ -186,6 +186,7 @@ impl Process {
                 // A member without a place has freed it after its last vote.
                 Some((segment, slot)) => {
                     segment.has_ended(slot.index())
+                        || node.is_of_lost_job(*peer)
                         || segment.vote_place(slot.index(), *context).is_none_or(|other| other.done() >= place.done())
                 }
                 None => true,
@@ -253,7 +254,8 @@ impl Process {
                     let has_failed = self.end_of_member(vote, member).is_some_and(|(place, failed)| {
                         failed && (place as u32) < decision.known[vote.members[member].job]
                     });
-                    matches!(said[member], Said::Present(_)) && !has_failed
+                    let is_lost = decision.is_lost(vote.members[member].job);
+                    matches!(said[member], Said::Present(_)) && !has_failed && !is_lost
                 };
                 (0..said.len()).map(survives).collect()
             }
@@ -321,15 +323,20 @@ impl Process {
                 None => node.deaths(),
             } as u32;
         }
-        let mut acked = known;
+        let (mut acked, mut lost) = (known, [false; JOBS]);
         let booth = Segments { process: self, members: &vote.members, context: vote.context };
         let comm = self.comm(vote.comm).ok();
         for (index, member) in vote.members.iter().enumerate() {
             let is_acknowledged = comm.is_some_and(|comm| self.is_acknowledged(comm, member.peer));
-            if let Some((place, true)) = booth.end_of(index)
-                && !is_acknowledged
-            {
-                acked[member.job] = acked[member.job].min(place as u32);
+            match booth.end_of(index) {
+                Some((place, true)) if !is_acknowledged => acked[member.job] = acked[member.job].min(place as u32),
+                Some((LOST, true)) => lost[member.job] = true,
+                _ => {}
+            }
+        }
+        for (job, acked) in acked.iter_mut().enumerate() {
+            if lost[job] && *acked == known[job] {
+                *acked = u32::MAX;
             }
         }
         (acked, known)

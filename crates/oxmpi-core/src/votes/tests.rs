@@ -164,6 +164,22 @@ fn a_death_counts_as_an_error_until_all_have_acknowledged_it() {
     assert_eq!(all_bits(&[ballot(0), dead, other], |member| member == 2), 3);
 }
 
+/// One of two processes of the second job had said something when the `mpirun` of that job was killed.
+#[test]
+fn a_job_without_its_mpirun_is_lost_as_a_whole() {
+    let ballot = |acked| {
+        let mut ballot = Ballot { kind: SHRINK, ..Ballot::default() };
+        ballot.acked[1] = acked;
+        Said::Present(ballot)
+    };
+    let job_of = |member: usize| member / 2;
+    let (said, lost) = (Said::Present(Ballot { kind: SHRINK, ..Ballot::default() }), Said::Absent(Some(LOST)));
+    let open = decide(&[ballot(u32::MAX), ballot(0), said, lost], job_of);
+    assert!(open.unacknowledged && open.is_lost(1) && !open.is_lost(0));
+    assert!(!decide(&[ballot(u32::MAX), ballot(u32::MAX), lost, lost], job_of).unacknowledged);
+    assert!(!decide(&[ballot(0), ballot(0), said, Said::Absent(Some(7))], job_of).is_lost(1));
+}
+
 #[test]
 fn a_ballot_that_came_before_the_death_counts() {
     /// The ballot is seen only after the log.
