@@ -1,5 +1,4 @@
 // ranks: 3
-// sleeps: mpirun reads what was found from time to time
 // launch: --check=error
 // expect-exit: nonzero
 // args: root Bcast blocking => OX-COLL-ROOT: rank 1: called MPI_

@@ -1,5 +1,4 @@
 // ranks: 2
-// sleeps: mpirun reads what was found from time to time
 // launch: --check=error
 // expect-exit: 122
 // expect-stderr: OX-BUF-OVERLAP: rank

@@ -252,10 +252,7 @@ impl Suite {
         }
         let sleeps = |program: &Program| program.header.as_ref().is_ok_and(|header| header.sleeps.is_some());
         let pairs = self.programs.iter().zip(compiled);
-        let (mut sleeping, busy): (Vec<_>, Vec<_>) = pairs.partition(|(program, _)| sleeps(program));
-        // Those with most runs take longest: no one of them should be the last to begin.
-        let runs = |program: &Program| program.header.as_ref().map_or(0, |header| header.runs().count());
-        sleeping.sort_by_key(|(program, _)| std::cmp::Reverse(runs(program)));
+        let (sleeping, busy): (Vec<_>, Vec<_>) = pairs.partition(|(program, _)| sleeps(program));
         let jobs = self.options.jobs;
         let mut totals = Vec::new();
         for (pairs, jobs) in [(&busy, jobs), (&sleeping, jobs.max(SLEEPING_JOBS))] {
