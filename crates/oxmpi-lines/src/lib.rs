@@ -25,8 +25,10 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The time that a report may take for all its lines.
+/// The time that a report may take until it has its first line.
 pub const LIMIT: Duration = Duration::from_secs(1);
+/// Once there is one, the next ones come soon: the debug information of the program has been read.
+const NEXT: Duration = Duration::from_millis(250);
 
 /// Return addresses that a call has: of the call itself, and of the function that made it. 0 is none.
 pub const CALLERS: usize = 2;
@@ -111,7 +113,7 @@ impl Lines {
     }
 
     /// Where each of some calls was made; `None` for an address that is in no file of its process, or if the process has
-    /// ended. Waits at most `limit` for debug information to be read.
+    /// ended. Waits at most `limit` for debug information to be read, and a little longer while answers come.
     pub fn sites(&self, calls: &[Caller], limit: Duration) -> Vec<Option<Site>> {
         let mut maps: HashMap<u32, Option<Map>> = HashMap::new();
         // The same program on many ranks: each place is looked up once.
@@ -133,14 +135,15 @@ impl Lines {
         }
         let mut found = vec![Found::default(); places.len()];
         if !places.is_empty() {
-            let until = Instant::now() + limit;
+            let begin = Instant::now();
             let answers = self.order(places.clone());
-            let mut left = places.len();
+            let (mut left, mut least) = (places.len(), Duration::ZERO);
             while left > 0
+                && let until = (begin + limit).max((Instant::now() + least).min(begin + 2 * limit))
                 && let Ok((index, answer)) = answers.recv_timeout(until.saturating_duration_since(Instant::now()))
             {
                 found[index] = answer;
-                left -= 1;
+                (left, least) = (left - 1, NEXT);
             }
         }
         let site = |places_of_call: &[Option<(usize, bool)>; CALLERS]| {
